@@ -1,0 +1,172 @@
+//! What a unit has taken in and not ended: an event, a call or a send.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{journal::Journal, outbox::Outgoing};
+use crate::{
+    batch::Origin,
+    failure::{Failure, Trap},
+    guest::{Cause, Emission, Invocation},
+    ids::{CallId, EventTime, InvocationId, KeyGroup},
+    message::{Address, AskKind},
+    state::{Overlay, Slot},
+};
+
+/// An event, a call or a send, from when it is taken in until it ends.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) id: InvocationId,
+    /// Place in the order of arrival: of one key, the lowest is first.
+    pub(crate) order: u64,
+    pub(crate) entry: Entry,
+    pub(crate) cause: Cause,
+    pub(crate) key: Option<Bytes>,
+    /// Of the key, while it has one.
+    pub(crate) slot: Option<Slot>,
+    pub(crate) group: KeyGroup,
+    pub(crate) value: Bytes,
+    pub(crate) timestamp: EventTime,
+    pub(crate) headers: Vec<(String, Bytes)>,
+    pub(crate) origin: Option<Origin>,
+    pub(crate) ask: Option<Asked>,
+    /// Failed attempts so far.
+    pub(crate) failed: u32,
+    pub(crate) phase: Phase,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) run: Option<Run>,
+    /// Does it count against the concurrency limit now?
+    pub(crate) has_slot: bool,
+    pub(crate) stored: Stored,
+}
+
+/// By what it goes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Handler(u32),
+    Port(u8),
+}
+
+/// Who asked for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) id: CallId,
+    pub(crate) from: Address,
+    pub(crate) kind: AskKind,
+    pub(crate) chain: Vec<InvocationId>,
+    /// Of a send: its sender knows that we have it.
+    pub(crate) forgotten: bool,
+}
+
+/// How far it is.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// A send whose time has not come.
+    Delayed,
+    /// Behind another of its key.
+    Queued,
+    /// First of its key; waits for room.
+    Ready,
+    /// First of its key, or about to be; waits for its next attempt.
+    Retrying { due: Duration, at: EventTime, pause: Duration },
+    /// In the guest.
+    Running,
+    /// The guest is done with it; calls that were open are being decided.
+    Ending(End),
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Replied(Box<Replied>),
+    Failed(Failure, Option<Trap>),
+    /// By its caller, with the code of the failure.
+    Cancelled(String),
+    /// The re-run was not the same run.
+    Mismatch(String),
+}
+
+/// What a handler gave away, with everything resolved.
+#[derive(Debug)]
+pub(crate) struct Replied {
+    pub(crate) value: Bytes,
+    pub(crate) emissions: Vec<Emission>,
+    pub(crate) sends: Vec<Outgoing>,
+}
+
+/// An attempt in the guest.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    /// Calls that the guest has asked for in this run.
+    pub(crate) asked: u32,
+    /// Outcomes that it was handed in this run.
+    pub(crate) handed: u32,
+    pub(crate) overlay: Overlay,
+    /// Blocks of randomness that it drew.
+    pub(crate) draws: u64,
+    pub(crate) now: EventTime,
+    /// The first stretch of execution that it took part in.
+    pub(crate) since: u64,
+    /// The stretch after which it was last handed an outcome: one at a time.
+    pub(crate) moved: Option<u64>,
+    /// Is it in the list of those to whom something can be handed?
+    pub(crate) listed: bool,
+}
+
+/// What the rows know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stored {
+    /// Is there a waiting row, or in a delta on its way?
+    pub(crate) row: bool,
+    /// And a journal row?
+    pub(crate) journal: bool,
+    /// Did the former change since?
+    pub(crate) dirty: bool,
+    /// And the latter?
+    pub(crate) journal_dirty: bool,
+}
+
+impl Item {
+    /// Has something of it happened that a caller should know of?
+    pub(crate) fn begun(&self) -> bool {
+        self.failed > 0
+            || self.run.is_some()
+            || self.journal.as_ref().is_some_and(Journal::has_calls)
+            || matches!(self.phase, Phase::Ending(_))
+    }
+
+    /// Was it begun by a call of an invocation of this pipeline? It runs on that
+    /// chain's slot.
+    pub(crate) fn is_chained(&self) -> bool {
+        self.ask.as_ref().is_some_and(|ask| !ask.chain.is_empty())
+    }
+
+    /// The call whose outcome its caller awaits.
+    pub(crate) fn call(&self) -> Option<&Asked> {
+        self.ask.as_ref().filter(|ask| ask.kind == AskKind::Call)
+    }
+
+    /// What the guest is given.
+    pub(crate) fn invocation(&self) -> Invocation {
+        Invocation {
+            id: self.id,
+            handler: match self.entry {
+                Entry::Handler(handler) => handler,
+                Entry::Port(_) => 0,
+            },
+            cause: self.cause,
+            attempt: self.failed + 1,
+            key: self.key.clone().unwrap_or_default(),
+            value: self.value.clone(),
+            timestamp: self.timestamp,
+            headers: self.headers.clone(),
+        }
+    }
+
+    /// Bytes that it takes, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+        self.key.as_ref().map_or(0, Bytes::len) + self.value.len() + headers + size_of::<Self>()
+    }
+}
