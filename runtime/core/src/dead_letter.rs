@@ -17,7 +17,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadLetter {
     /// Its name; of the invocation that failed.
-    #[serde(serialize_with = "id")]
     pub id: InvocationId,
     /// The operator that gave it up.
     pub operator: NodeId,
@@ -68,10 +67,6 @@ pub struct SourcePosition {
     pub partition: u32,
     /// Offset there.
     pub offset: u64,
-}
-
-fn id<S: Serializer>(id: &InvocationId, to: S) -> Result<S::Ok, S::Error> {
-    if to.is_human_readable() { to.collect_str(id) } else { id.serialize(to) }
 }
 
 fn optional_key<S: Serializer>(key: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {

@@ -242,8 +242,9 @@ pub fn hash_key(key: &[u8]) -> u64 {
 /// began (48), task (16), sequence in that epoch (32). An epoch that was not
 /// committed may be numbered again after a crash, and so may its invocations:
 /// nothing outside the commit domain has seen them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+///
+/// Where people read it (JSON) it is its `Display` text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InvocationId(pub u128);
 
 impl InvocationId {
@@ -289,6 +290,22 @@ impl FromStr for InvocationId {
                 text: text.chars().take(80).collect(),
                 rule: "write `inv_` and 32 hexadecimal digits",
             })
+    }
+}
+
+impl Serialize for InvocationId {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() { to.collect_str(self) } else { self.0.serialize(to) }
+    }
+}
+
+impl<'de> Deserialize<'de> for InvocationId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        if !from.is_human_readable() {
+            return u128::deserialize(from).map(Self);
+        }
+        let text = String::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

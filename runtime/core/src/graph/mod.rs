@@ -268,6 +268,7 @@ fn operator(spec: &OperatorSpec, resolve: Resolve<'_>, problems: &mut Problems) 
         description,
         runs,
         key: spec.key.as_ref().map(|key| key.value.clone()),
+        missing_key: spec.missing_key,
         concurrency: spec.concurrency.as_ref().map_or(CONCURRENCY_DEFAULT, |concurrency| concurrency.value),
         hold: spec.hold,
         config: spec.config.as_ref().map(|config| config.value.to_string().into()),

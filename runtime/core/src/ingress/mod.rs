@@ -8,8 +8,6 @@
 
 mod request;
 mod restore;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use std::{
@@ -89,7 +87,12 @@ impl Ingress {
     /// Asks again what was asked. Once, after [`Ingress::restore`].
     pub fn start(&mut self, now: Now) -> Vec<IngressAction> {
         self.now = now;
-        let mut open: Vec<_> = self.requests.iter().filter(|(_, request)| request.is_open()).map(|(id, _)| *id).collect();
+        let mut open: Vec<_> = self
+            .requests
+            .iter()
+            .filter(|(_, request)| request.is_open())
+            .map(|(id, _)| *id)
+            .collect();
         open.sort_unstable();
         open.into_iter().for_each(|id| self.ask(id));
         self.finish()
@@ -102,26 +105,46 @@ impl Ingress {
         if let Some(idempotency) = &request.idempotency
             && let Some(known) = self.by_key.get(&idempotency.key).copied()
         {
-            let same = self.requests.get(&known).is_some_and(|first| first.is_repeated_by(idempotency));
+            let same =
+                self.requests.get(&known).is_some_and(|first| first.is_repeated_by(idempotency));
             match same {
                 true => self.wait_for(ticket, known),
                 false => self.respond(ticket, Response::Conflict),
             }
             return self.finish();
         }
-        let resolved = self.names.resolve(&request.operator, &request.handler, request.key.as_ref(), &request.value);
+        let resolved = self.names.resolve(
+            &request.operator,
+            &request.handler,
+            request.key.as_ref(),
+            &request.value,
+        );
         match resolved {
             Ok(made) => {
-                let id = InvocationId::new(self.config.incarnation, self.epoch, self.config.task, self.sequence);
+                let id = InvocationId::new(
+                    self.config.incarnation,
+                    self.epoch,
+                    self.config.task,
+                    self.sequence,
+                );
                 self.sequence = self.sequence.wrapping_add(1);
                 let (kind, deadline) = match request.kind {
                     IngressKind::Call { deadline } => (AskKind::Call, deadline.unwrap_or(DEADLINE)),
-                    IngressKind::Send { delay } => (AskKind::Send { not_before: self.delayed(delay) }, DEADLINE),
+                    IngressKind::Send { delay } => {
+                        (AskKind::Send { not_before: self.delayed(delay) }, DEADLINE)
+                    }
                 };
                 if let Some(idempotency) = &request.idempotency {
                     self.by_key.insert(idempotency.key.clone(), id);
                 }
-                let request = Request::new(made, kind, now.wall, request.value, deadline, request.idempotency);
+                let request = Request::new(
+                    made,
+                    kind,
+                    now.wall,
+                    request.value,
+                    deadline,
+                    request.idempotency,
+                );
                 if request.has_row() {
                     self.dirty.push(id);
                 }
@@ -147,11 +170,14 @@ impl Ingress {
     pub fn on_time(&mut self, now: Now) -> Vec<IngressAction> {
         self.now = now;
         self.looked = now.monotonic;
-        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now.monotonic) {
+        while let Some((due, id)) =
+            self.deadlines.first().copied().filter(|(due, _)| *due <= now.monotonic)
+        {
             self.deadlines.remove(&(due, id));
             self.give_up(id, "deadline");
         }
-        while let Some((at, id)) = self.expiries.first().copied().filter(|(at, _)| *at <= now.wall) {
+        while let Some((at, id)) = self.expiries.first().copied().filter(|(at, _)| *at <= now.wall)
+        {
             self.expiries.remove(&(at, id));
             self.drop_request(id);
         }
@@ -203,7 +229,12 @@ impl Ingress {
         for (ticket, response) in std::mem::replace(&mut self.held, later).into_values().flatten() {
             self.out.push(IngressAction::Respond { ticket, response });
         }
-        let held: Vec<_> = self.forgets.iter().filter(|(_, (of, _))| *of <= epoch).map(|(id, (_, to))| (*id, *to)).collect();
+        let held: Vec<_> = self
+            .forgets
+            .iter()
+            .filter(|(_, (of, _))| *of <= epoch)
+            .map(|(id, (_, to))| (*id, *to))
+            .collect();
         for (id, to) in held {
             self.forgets.remove(&id);
             self.post(to, Message::Forget { id });
@@ -213,7 +244,12 @@ impl Ingress {
 
     /// The asker will wait for the end of a call made earlier, or for a send to be
     /// held.
-    pub fn attach(&mut self, now: Now, ticket: u64, invocation: InvocationId) -> Vec<IngressAction> {
+    pub fn attach(
+        &mut self,
+        now: Now,
+        ticket: u64,
+        invocation: InvocationId,
+    ) -> Vec<IngressAction> {
         self.now = now;
         match self.requests.contains_key(&invocation) {
             true => self.wait_for(ticket, invocation),
@@ -227,7 +263,9 @@ impl Ingress {
 
     /// The asker has gone: it is answered no more; its request goes on.
     pub fn detach(&mut self, ticket: u64) {
-        if let Some(request) = self.tickets.remove(&ticket).and_then(|id| self.requests.get_mut(&id)) {
+        if let Some(request) =
+            self.tickets.remove(&ticket).and_then(|id| self.requests.get_mut(&id))
+        {
             request.waiters.retain(|waiter| *waiter != ticket);
         }
         for held in self.held.values_mut() {
@@ -291,7 +329,9 @@ impl Ingress {
             return;
         }
         match stamped.message {
-            Message::Outcome { id, from, outcome } => self.answered(id, from, stamped.epoch, Some(outcome)),
+            Message::Outcome { id, from, outcome } => {
+                self.answered(id, from, stamped.epoch, Some(outcome))
+            }
             Message::Taken { id, from } => self.answered(id, from, stamped.epoch, None),
             // Nobody asks ingress for anything.
             Message::Ask(_) | Message::Cancel { .. } | Message::Forget { .. } => {}
@@ -311,12 +351,19 @@ impl Ingress {
     }
 
     fn give_up(&mut self, id: InvocationId, code: &str) {
-        let Some(request) = self.requests.get_mut(&id).filter(|request| request.is_open()) else { return };
+        let Some(request) = self.requests.get_mut(&id).filter(|request| request.is_open()) else {
+            return;
+        };
         if let Some(due) = request.due.take() {
             self.deadlines.remove(&(due, id));
         }
+        request.cancelled = true;
         let to = request.made.to;
-        let cancel = Message::Cancel { id: request::call_id(id), code: code.into(), from: Address::ingress() };
+        let cancel = Message::Cancel {
+            id: request::call_id(id),
+            code: code.into(),
+            from: Address::ingress(),
+        };
         self.post(to, cancel);
     }
 
@@ -333,11 +380,13 @@ impl Ingress {
         }
         // What a row holds is asked for again after a crash, until a commit holds the
         // answer; what has none is not.
-        let (had_row, is_kept) = (request.stored, request.idempotency.is_some());
+        // (A cancel may have overtaken its call, whose tombstone must stay for a while.)
+        let (must_wait, is_kept) =
+            (request.stored || request.cancelled, request.idempotency.is_some());
         let at = if is_kept { self.epoch } else { epoch };
         request.state = State::Answered { outcome, at: self.now.wall, epoch: at };
         let waiters = std::mem::take(&mut request.waiters);
-        if had_row || is_kept {
+        if must_wait || is_kept {
             self.forgets.insert(call, (self.epoch, from));
         } else {
             self.post(from, Message::Forget { id: call });

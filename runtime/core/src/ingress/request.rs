@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) waiters: Vec<u64>,
     /// Is there a row of it?
     pub(super) stored: bool,
+    /// Was its callee asked to give it up?
+    pub(super) cancelled: bool,
 }
 
 /// How far it is.
@@ -49,7 +51,19 @@ impl Request {
         idempotency: Option<Idempotency>,
     ) -> Self {
         let (state, waiters) = (State::Asked, Vec::new());
-        Self { made, kind, timestamp, value, deadline, due: None, idempotency, state, waiters, stored: false }
+        Self {
+            made,
+            kind,
+            timestamp,
+            value,
+            deadline,
+            due: None,
+            idempotency,
+            state,
+            waiters,
+            stored: false,
+            cancelled: false,
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -86,10 +100,15 @@ impl Request {
             kind: self.kind,
             timestamp: self.timestamp,
             deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX),
-            idempotency: self.idempotency.as_ref().map(|idempotency| (idempotency.key.clone(), idempotency.body)),
+            idempotency: self
+                .idempotency
+                .as_ref()
+                .map(|idempotency| (idempotency.key.clone(), idempotency.body)),
             state: match &self.state {
                 State::Asked => RequestStateRow::Asked { value: self.value.clone() },
-                State::Answered { outcome, at, .. } => RequestStateRow::Answered { outcome: outcome.clone(), at: *at },
+                State::Answered { outcome, at, .. } => {
+                    RequestStateRow::Answered { outcome: outcome.clone(), at: *at }
+                }
             },
         })
     }

@@ -51,7 +51,8 @@ impl Ingress {
                     (Bytes::new(), State::Answered { outcome, at, epoch: Epoch(0) })
                 }
             };
-            let mut request = Request::new(made, row.kind, row.timestamp, value, deadline, idempotency);
+            let mut request =
+                Request::new(made, row.kind, row.timestamp, value, deadline, idempotency);
             request.state = state;
             request.stored = true;
             self.requests.insert(id, request);

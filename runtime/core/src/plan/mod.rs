@@ -35,7 +35,7 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 pub use self::summary::{EdgeSummary, KindSummary, NodeSummary, PlanSummary};
-pub use crate::spec::settings::{Exhausted, Limits, RetryPolicy, Start, Watermark};
+pub use crate::spec::settings::{Exhausted, Limits, MissingKey, RetryPolicy, Start, Watermark};
 use crate::{
     description::Description,
     ids::{ModuleDigest, ModuleName, NodeId, PipelineName, TopicName},
@@ -112,6 +112,8 @@ pub struct Operator {
     pub runs: Runs,
     /// Where the key is in the value of an event, and of a call that names none.
     pub key: Option<JsonPointer>,
+    /// What becomes of an event that has no key there.
+    pub missing_key: MissingKey,
     /// How many invocations may be resident in all shards together; at least 1.
     pub concurrency: u32,
     /// How long an unfinished event holds the output watermark.
@@ -194,8 +196,8 @@ pub struct Edge {
 pub enum KeyRule {
     /// The one that it has.
     Keep,
-    /// The one that the value has here. An event without one is a dead letter
-    /// `no-key` of the consumer.
+    /// The one that the value has here. What becomes of an event without one is the
+    /// consumer's [`Operator::missing_key`].
     Pointer(JsonPointer),
 }
 

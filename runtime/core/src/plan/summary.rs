@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Exhausted, KeyRule, NodeKind, Partitioning, Plan, Runs, Sink, Start, TaskPlan, Watermark};
+use super::{Exhausted, KeyRule, MissingKey, NodeKind, Partitioning, Plan, Runs, Sink, Start, TaskPlan, Watermark};
 use crate::{
     ids::{ModuleDigest, NodeId, PipelineName, TopicName},
     spec::units::format_duration,
@@ -64,6 +64,8 @@ pub enum KindSummary {
         /// Where the key is.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<String>,
+        /// What becomes of an event that has no key there.
+        missing_key: MissingKey,
         /// How many invocations may be resident.
         concurrency: u32,
         /// All attempts.
@@ -167,6 +169,7 @@ impl From<&NodeKind> for KindSummary {
                 digest: operator.module.digest,
                 runs: operator.runs,
                 key: operator.key.as_ref().map(ToString::to_string),
+                missing_key: operator.missing_key,
                 concurrency: operator.concurrency,
                 attempts: operator.retry.attempts,
                 then: operator.retry.then,

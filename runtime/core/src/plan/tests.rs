@@ -231,6 +231,7 @@ fn the_summary_is_what_the_api_shows() {
               "digest": "sha256:0101010101010101010101010101010101010101010101010101010101010101",
               "runs": "handlers",
               "key": "/id",
+              "missing_key": "dead-letter",
               "concurrency": 1024,
               "attempts": 10,
               "then": "dead-letter",

@@ -20,13 +20,10 @@ static DELIMITER: [bool; 256] = {
 pub(super) fn find<'a>(steps: &[Box<str>], json: &'a [u8]) -> Result<Found<'a>, Absence> {
     let mut at = Cursor { rest: json };
     for step in steps {
-        match at.token()? {
+        match at.peek()? {
             b'{' => at.enter_member(step)?,
             b'[' => at.enter_element(step)?,
-            byte => {
-                at.skip_value(byte)?;
-                return Err(Absence::Missing);
-            }
+            _ => return at.scalar().and(Err(Absence::Missing)),
         }
     }
     at.scalar()
@@ -58,7 +55,7 @@ impl<'a> Cursor<'a> {
         Ok(byte)
     }
 
-    /// From behind `{` to the value of this member.
+    /// From before `{` to the value of this member.
     ///
     /// Behind a name, only the first byte of its value is looked at: a string or a
     /// composite is stepped over, and a scalar has neither a quote nor a brace, so
@@ -86,8 +83,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// From behind `[` to this element.
+    /// From before `[` to this element.
     fn enter_element(&mut self, step: &str) -> Result<(), Absence> {
+        self.token()?;
         let index = index(step).ok_or(Absence::Missing)?;
         for i in 0..=index {
             if self.peek()? == b']' {

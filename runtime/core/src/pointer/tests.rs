@@ -1,5 +1,3 @@
-use std::time::{Duration, Instant};
-
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -51,6 +49,7 @@ fn nothing_is_found_for_a_reason() {
     check("/a", r#"{"b":1}"#, expect!["the value has nothing there"]);
     check("/a", "{}", expect!["the value has nothing there"]);
     check("/a/b", r#"{"a":"text"}"#, expect!["the value has nothing there"]);
+    check("/a/b", r#"{"a":7}"#, expect!["the value has nothing there"]);
     check("/0", "[]", expect!["the value has nothing there"]);
     check("/1", "[0]", expect!["the value has nothing there"]);
     check("/00", "[0]", expect!["the value has nothing there"]);
@@ -68,7 +67,7 @@ fn bytes_that_are_not_json_are_told_apart() {
         "{\"a\":+1}", "{\"a\":.5}", "{\"a\":1e}", "{\"b\" 1}", "{\"a\":\"\\x\"}",
         "{\"a\":\"\\ud800\"}", "{\"a\":\"\n\"}", "hello",
     ] {
-        check("/a", json, expect!["the value has nothing there"]);
+        check("/a", json, expect!["the value is not valid JSON"]);
     }
     let pointer: JsonPointer = "/a".parse().unwrap();
     assert_eq!(pointer.scan(b"{\"a\":\"\xff\"}"), Found::Nothing(Absence::NotJson));
@@ -180,30 +179,4 @@ proptest! {
             prop_assert_eq!(pointer.to_string(), text);
         }
     }
-}
-
-/// Not a benchmark: a bound that only a full parse or worse would break.
-#[test]
-fn a_scan_is_much_cheaper_than_a_parse() {
-    let event = r#"{"auction":1007,"bidder":2001,"price":91283744,"channel":"Google","url":"https://www.nexmark.com/abc/def/ghi/item.htm?query=1&channel_id=112233","date_time":1436918400123,"extra":"abcdefghijklmnopqrstuv"}"#;
-    let pointer: JsonPointer = "/date_time".parse().unwrap();
-    let rounds = 20_000_u32;
-    let time = |mut f: Box<dyn FnMut()>| {
-        (0..5)
-            .map(|_| {
-                let start = Instant::now();
-                (0..rounds).for_each(|_| f());
-                start.elapsed()
-            })
-            .min()
-            .unwrap_or(Duration::MAX)
-    };
-    let scan = time(Box::new(|| {
-        std::hint::black_box(pointer.scan(std::hint::black_box(event.as_bytes())));
-    }));
-    let parse = time(Box::new(|| {
-        std::hint::black_box(serde_json::from_str::<Value>(std::hint::black_box(event)).unwrap());
-    }));
-    println!("scan {:?}, parse {:?} for each event", scan / rounds, parse / rounds);
-    assert!(scan * 3 < parse, "scan {scan:?}, parse {parse:?}");
 }

@@ -23,7 +23,12 @@ fn jitter_differs_by_seed_and_is_the_same_for_one() {
 
 #[test]
 fn extreme_policies_neither_overflow_nor_stop_the_first_attempt() {
-    let policy = RetryPolicy { attempts: 0, first: Duration::MAX, max: Duration::MAX, ..RetryPolicy::default() };
+    let policy = RetryPolicy {
+        attempts: 0,
+        first: Duration::MAX,
+        max: Duration::MAX,
+        ..RetryPolicy::default()
+    };
     assert!(pause(&policy, u32::MAX, 0) > Duration::from_secs(1));
     assert!(!goes_on(&policy, 1));
     assert!(goes_on(&RetryPolicy::default(), 9));

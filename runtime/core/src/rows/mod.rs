@@ -4,11 +4,14 @@
 //! Decoders never panic, whatever the bytes: they give a [`RowError`].
 
 mod key;
-mod value;
+mod owner;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use bytes::Bytes;
+
+pub use self::owner::{owner_of, unblock};
 
 pub(crate) use self::{
     key::{Reader, Table, Writer},
@@ -104,12 +107,12 @@ pub fn unit_ranges(id: &NodeId, groups: std::ops::Range<u8>) -> Vec<Range> {
         .collect()
 }
 
-/// All rows of an operator: those of [`unit_ranges`] over all key groups, and its
-/// dead letters.
+/// All rows of an operator, or of a source: those of [`unit_ranges`] over all key
+/// groups, what its edges count, positions, and dead letters.
 #[must_use]
 pub fn operator_ranges(id: &NodeId) -> Vec<Range> {
     let mut ranges = unit_ranges(id, 0..KeyGroup::COUNT);
-    ranges.push(dead_letters_of(id));
+    ranges.extend([edges_sent_of(id), edges_queued_of(id), positions_of(id), dead_letters_of(id)]);
     ranges
 }
 
@@ -228,7 +231,8 @@ pub fn edge_sent_key(id: &NodeId, group: KeyGroup, edge: &str) -> Vec<u8> {
 /// # Errors
 /// If it is none.
 pub fn edge_name(row: &[u8]) -> Result<(KeyGroup, String), RowError> {
-    let table = Table::of(row).filter(|t| [Table::EdgeTaken, Table::EdgeSent, Table::EdgeQueued].contains(t));
+    let table = Table::of(row)
+        .filter(|t| [Table::EdgeTaken, Table::EdgeSent, Table::EdgeQueued].contains(t));
     let table = table.ok_or_else(|| bad_key(Table::EdgeTaken))?;
     let parts = || {
         let mut reader = Reader::new(row, table)?;

@@ -5,7 +5,7 @@ use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
 use saphyr::Scalar;
 
 use super::{
-    diagnostic::{Place, Placed, Problems, suggest},
+    diagnostic::{Place, Placed, Problems, list, suggest},
     tree::{Name, Node, Text, Value},
     units::parse_duration,
 };
@@ -173,6 +173,19 @@ impl At<'_> {
                 None
             }
         }
+    }
+
+    /// One of some words.
+    pub(super) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Problems) -> Option<T> {
+        let expected = list(words.iter().map(|(word, _)| *word)).unwrap_or_default();
+        let text = self.text(&format!("one of {expected}"), problems)?;
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        if found.is_none() {
+            problems
+                .error(self.node.place, &self.path, "invalid-value", format!("`{}` is not known here.", shown(text)))
+                .help(format!("write one of {expected}"));
+        }
+        found
     }
 
     /// Any value, as JSON.

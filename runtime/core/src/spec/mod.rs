@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use self::{
     diagnostic::{Diagnostic, Place, Placed, Severity},
     module_ref::ModuleRef,
-    settings::{Exhausted, Limits, RetryPolicy, Start, Watermark},
+    settings::{Exhausted, Limits, MissingKey, RetryPolicy, Start, Watermark},
     units::ByteSize,
 };
 use crate::{
@@ -82,6 +82,8 @@ pub struct OperatorSpec {
     pub handler: Option<Placed<String>>,
     /// Where the key is in a value.
     pub key: Option<Placed<JsonPointer>>,
+    /// What becomes of an event without it. Default: a dead letter.
+    pub missing_key: MissingKey,
     /// How many shards it runs as: 1 (default) to 128.
     pub parallelism: u16,
     /// How many invocations may be resident. `None`: the default, 1,024.

@@ -7,9 +7,10 @@ use super::{
     diagnostic::{Placed, Problems},
     fields::{At, Fields},
     read::inputs,
-    settings::{Exhausted, RetryPolicy},
+    settings::{Exhausted, MissingKey, RetryPolicy},
+    tree::Value,
 };
-use crate::ids::NodeId;
+use crate::{ids::NodeId, pointer::JsonPointer};
 
 /// How long an unfinished event holds the watermark.
 const HOLD_DEFAULT: Duration = Duration::from_secs(30);
@@ -41,6 +42,9 @@ const LATER: [(&str, &str); 3] = [
     ("history", "Recorded history (`history`)"),
 ];
 
+const EXHAUSTED: [(&str, Exhausted); 3] =
+    [("dead-letter", Exhausted::DeadLetter), ("skip", Exhausted::Skip), ("halt", Exhausted::Halt)];
+
 pub(super) fn read(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Problems) -> OperatorSpec {
     fields.only(&KNOWN, &[&BUILT_IN[..], &LATER].concat(), problems);
     let built_in = BUILT_IN.iter().any(|(name, _)| fields.get(name).is_some());
@@ -50,15 +54,15 @@ pub(super) fn read(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Probl
             .need("module", "order@1.0.0", problems)
             .and_then(|at| at.parse("a module such as `order@1.0.0`", problems).map(|module| at.placed(module))),
     };
+    let key = fields.get("key").map(|at| key(&at, problems)).unwrap_or_default();
     OperatorSpec {
         module,
         inputs: fields.get("input").map(|at| inputs(&at, problems)).unwrap_or_default(),
         handler: fields
             .get("handler")
             .and_then(|at| at.text("the name of a handler", problems).map(|name| at.placed(name.to_owned()))),
-        key: fields
-            .get("key")
-            .and_then(|at| at.parse("a JSON pointer", problems).map(|pointer| at.placed(pointer))),
+        key: key.0,
+        missing_key: key.1,
         parallelism: fields.get("parallelism").and_then(|at| at.integer(1..=128, problems)).unwrap_or(1),
         concurrency: fields
             .get("concurrency")
@@ -71,6 +75,23 @@ pub(super) fn read(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Probl
     }
 }
 
+/// A pointer, or `{ pointer: /id, missing: skip }`.
+fn key(at: &At<'_>, problems: &mut Problems) -> (Option<Placed<JsonPointer>>, MissingKey) {
+    let pointer = |at: &At<'_>, problems: &mut Problems| {
+        at.parse("a JSON pointer", problems).map(|pointer| at.placed(pointer))
+    };
+    if !matches!(at.node.value, Value::Mapping(_)) {
+        return (pointer(at, problems), MissingKey::default());
+    }
+    let Some(fields) = Fields::of(at, problems) else { return Default::default() };
+    fields.only(&["pointer", "missing"], &[], problems);
+    let key = fields.need("pointer", "/id", problems).and_then(|at| pointer(&at, problems));
+    let missing = fields.get("missing").and_then(|at| {
+        at.one_of(&[("dead-letter", MissingKey::DeadLetter), ("skip", MissingKey::Skip)], problems)
+    });
+    (key, missing.unwrap_or_default())
+}
+
 fn retry(at: &At<'_>, problems: &mut Problems) -> Option<RetryPolicy> {
     let fields = Fields::of(at, problems)?;
     fields.only(&["attempts", "first", "max", "then", "block_key"], &[], problems);
@@ -79,7 +100,7 @@ fn retry(at: &At<'_>, problems: &mut Problems) -> Option<RetryPolicy> {
         attempts: fields.get("attempts").and_then(|at| at.integer(1..=1_000_000, problems)).unwrap_or(default.attempts),
         first: fields.get("first").and_then(|at| at.duration(problems)).unwrap_or(default.first),
         max: fields.get("max").and_then(|at| at.duration(problems)).unwrap_or(default.max),
-        then: fields.get("then").and_then(|at| exhausted(&at, problems)).unwrap_or(default.then),
+        then: fields.get("then").and_then(|at| at.one_of(&EXHAUSTED, problems)).unwrap_or(default.then),
         block_key: fields.get("block_key").and_then(|at| at.boolean(problems)).unwrap_or(default.block_key),
     };
     if let Some(at) = fields.get("max").filter(|_| policy.max < policy.first) {
@@ -93,21 +114,6 @@ fn retry(at: &At<'_>, problems: &mut Problems) -> Option<RetryPolicy> {
             .help("remove `block_key`, or use `then: dead-letter`");
     }
     Some(policy)
-}
-
-fn exhausted(at: &At<'_>, problems: &mut Problems) -> Option<Exhausted> {
-    const EXPECTED: &str = "`dead-letter`, `skip` or `halt`";
-    match at.text(EXPECTED, problems)? {
-        "dead-letter" => Some(Exhausted::DeadLetter),
-        "skip" => Some(Exhausted::Skip),
-        "halt" => Some(Exhausted::Halt),
-        other => {
-            problems
-                .error(at.node.place, &at.path, "invalid-value", format!("`{other}` is not a policy."))
-                .help(format!("write {EXPECTED}"));
-            None
-        }
-    }
 }
 
 fn limits(at: &At<'_>, problems: &mut Problems) -> Option<LimitsSpec> {

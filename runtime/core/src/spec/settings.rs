@@ -84,6 +84,17 @@ pub enum Exhausted {
     Halt,
 }
 
+/// What becomes of an event that has no key where the operator's `key` points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingKey {
+    /// It is a dead letter `no-key`.
+    #[default]
+    DeadLetter,
+    /// It goes no further, and is counted as filtered.
+    Skip,
+}
+
 /// What one instance of an operator may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {

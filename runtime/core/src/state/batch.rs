@@ -56,7 +56,13 @@ impl BatchState {
     }
 
     /// Loads a cell without entries for every key.
-    pub(crate) fn load(&mut self, keys: &mut Keys, cells: &Cells, batch: &Batch, cell: u32) -> Loaded {
+    pub(crate) fn load(
+        &mut self,
+        keys: &mut Keys,
+        cells: &Cells,
+        batch: &Batch,
+        cell: u32,
+    ) -> Loaded {
         self.meet(keys, batch);
         let mut packed = Packed {
             values: Vec::with_capacity(self.slots.len() * 8),
@@ -78,7 +84,11 @@ impl BatchState {
 
     /// The value of a cell without entries.
     pub(crate) fn get<'a>(&'a self, cells: &'a Cells, cell: u32, place: u32) -> Option<&'a [u8]> {
-        match self.written.get(cell as usize).and_then(|w| w.by_place.get(place as usize).copied().flatten()) {
+        match self
+            .written
+            .get(cell as usize)
+            .and_then(|w| w.by_place.get(place as usize).copied().flatten())
+        {
             Some(Write(write)) => write.map(|(from, to)| &self.arena[from as usize..to as usize]),
             None => cells.get(cell, self.slots[place as usize]),
         }
@@ -165,7 +175,8 @@ impl BatchState {
                 continue;
             }
             let next = self.slots.len() as u32;
-            let (slot, place) = keys.meet(self.number, next, batch.hash(event), batch.key_bytes(event));
+            let (slot, place) =
+                keys.meet(self.number, next, batch.hash(event), batch.key_bytes(event));
             if place == next {
                 self.slots.push(slot);
             }

@@ -86,7 +86,14 @@ impl Cells {
 
     /// As [`Cells::set`] and [`Cells::map_set`], of a value that a row holds
     /// already.
-    pub(crate) fn restore(&mut self, keys: &mut Keys, cell: u32, slot: Slot, entry: Bytes, value: Bytes) {
+    pub(crate) fn restore(
+        &mut self,
+        keys: &mut Keys,
+        cell: u32,
+        slot: Slot,
+        entry: Bytes,
+        value: Bytes,
+    ) {
         match self.columns.get_mut(cell as usize) {
             Some(Column::Single(single)) => single.set(keys, slot, Some(&value)),
             Some(Column::Entries(entries)) => entries.set(keys, slot, entry, Some(value)),
@@ -103,7 +110,14 @@ impl Cells {
     }
 
     /// Puts or removes an entry.
-    pub(crate) fn map_set(&mut self, keys: &mut Keys, cell: u32, slot: Slot, entry: Bytes, value: Option<Bytes>) {
+    pub(crate) fn map_set(
+        &mut self,
+        keys: &mut Keys,
+        cell: u32,
+        slot: Slot,
+        entry: Bytes,
+        value: Option<Bytes>,
+    ) {
         if let Some(Column::Entries(entries)) = self.columns.get_mut(cell as usize) {
             entries.mark(keys, slot, entry.clone());
             entries.set(keys, slot, entry, value);
@@ -131,7 +145,11 @@ impl Cells {
     }
 
     /// Hands over what changed and begins anew. Order: by cell; by nothing in it.
-    pub(crate) fn take_changes(&mut self, keys: &mut Keys, mut give: impl FnMut(&Keys, Changed<'_>)) {
+    pub(crate) fn take_changes(
+        &mut self,
+        keys: &mut Keys,
+        mut give: impl FnMut(&Keys, Changed<'_>),
+    ) {
         for (cell, column) in self.columns.iter_mut().enumerate() {
             match column {
                 Column::Single(single) => {

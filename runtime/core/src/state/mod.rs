@@ -16,6 +16,8 @@ mod small;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use self::overlay::MapOverlay;
 pub(crate) use self::{
     batch::BatchState,
     cells::Cells,

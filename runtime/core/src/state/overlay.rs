@@ -1,9 +1,6 @@
 //! Writes that do not count yet.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-};
+use std::{collections::BTreeMap, ops::Bound};
 
 use bytes::Bytes;
 

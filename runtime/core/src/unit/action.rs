@@ -5,11 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::{
-    batch::Batch,
-    failure::Failure,
-    guest::Invocation,
-    ids::InvocationId,
-    message::Stamped,
+    batch::Batch, failure::Failure, guest::Invocation, ids::InvocationId, message::Stamped,
 };
 
 /// What a unit wants done, in order.

@@ -42,13 +42,25 @@ impl Answers {
     }
 
     /// One of this epoch.
-    pub(crate) fn add(&mut self, group: KeyGroup, id: CallId, from: Address, outcome: Option<Outcome>) {
+    pub(crate) fn add(
+        &mut self,
+        group: KeyGroup,
+        id: CallId,
+        from: Address,
+        outcome: Option<Outcome>,
+    ) {
         self.dirty.push(id);
         self.by_id.insert(id, Answer { from, group, outcome, stored: false });
     }
 
     /// One that a row holds.
-    pub(crate) fn restore(&mut self, group: KeyGroup, id: CallId, from: Address, outcome: Option<Outcome>) {
+    pub(crate) fn restore(
+        &mut self,
+        group: KeyGroup,
+        id: CallId,
+        from: Address,
+        outcome: Option<Outcome>,
+    ) {
         self.by_id.insert(id, Answer { from, group, outcome, stored: true });
     }
 
@@ -62,7 +74,12 @@ impl Answers {
     }
 
     /// What changed since the last barrier.
-    pub(crate) fn take_changes(&mut self, writer: impl Fn() -> Writer, place: impl Fn(Address) -> Place, to: &mut Vec<Change>) {
+    pub(crate) fn take_changes(
+        &mut self,
+        writer: impl Fn() -> Writer,
+        place: impl Fn(Address) -> Place,
+        to: &mut Vec<Change>,
+    ) {
         for (group, id) in self.removed.drain(..) {
             to.push(Change { key: writer().group(group).call(id).done(), value: None });
         }

@@ -11,16 +11,18 @@ use crate::{
     ids::{Epoch, InvocationId, KeyGroup},
     message::AskKind,
     rows::{
-        self, AskRow, BlockedRow, CallRow, Change, CountsRow, EntryRow, JournalRow, OriginRow, OutcomeRow, RetryRow,
-        Table, WaitingRow, Writer,
+        self, AskRow, BlockedRow, CallRow, Change, CountsRow, EntryRow, JournalRow, OriginRow,
+        OutcomeRow, RetryRow, Table, WaitingRow, Writer,
     },
 };
 
 impl Unit {
     /// The epoch ends: hands over its delta and goes on in `next`, with the messages
-    /// that were kept for it. Not between [`Action::Process`] and its answer.
+    /// that were kept for it. An [`Action::Process`] that has not been answered is
+    /// withdrawn: its events wait.
     pub fn on_barrier(&mut self, now: Now, next: Epoch) -> (Vec<Change>, Vec<Action>) {
         self.now = now;
+        self.park();
         let mut changes = std::mem::take(&mut self.repairs);
         self.cell_changes(&mut changes);
         self.item_changes(&mut changes);
@@ -34,7 +36,8 @@ impl Unit {
 
         self.epoch = next;
         self.sequence = 0;
-        let (due, kept) = std::mem::take(&mut self.kept).into_iter().partition(|stamped| stamped.epoch <= next);
+        let (due, kept) =
+            std::mem::take(&mut self.kept).into_iter().partition(|stamped| stamped.epoch <= next);
         self.kept = kept;
         let due: Vec<_> = due;
         for stamped in due {
@@ -63,9 +66,16 @@ impl Unit {
         self.cells.take_changes(&mut self.keys, |keys, changed| {
             let cell = &cells[changed.cell];
             let group = KeyGroup::of_hash(keys.hash(changed.slot));
-            let key = Writer::new(Table::Cells).node(id).group(group).key(keys.key(changed.slot)).name(&cell.name);
+            let key = Writer::new(Table::Cells)
+                .node(id)
+                .group(group)
+                .key(keys.key(changed.slot))
+                .name(&cell.name);
             let key = key.rest(changed.entry.unwrap_or_default()).done();
-            to.push(Change { key, value: changed.value.map(|value| rows::encode_cell(cell.version, value)) });
+            to.push(Change {
+                key,
+                value: changed.value.map(|value| rows::encode_cell(cell.version, value)),
+            });
         });
     }
 
@@ -83,12 +93,20 @@ impl Unit {
             let mut stored = item.stored;
             if stored.dirty {
                 let value = rows::encode(&self.waiting_row(item));
-                to.push(Change { key: self.item_key(Table::Waiting, item.group, id), value: Some(value) });
+                to.push(Change {
+                    key: self.item_key(Table::Waiting, item.group, id),
+                    value: Some(value),
+                });
                 stored.row = true;
             }
-            if let Some(journal) = item.journal.as_ref().filter(|journal| stored.journal_dirty && journal.has_calls()) {
+            if let Some(journal) =
+                item.journal.as_ref().filter(|journal| stored.journal_dirty && journal.has_calls())
+            {
                 let value = rows::encode(&self.journal_row(journal));
-                to.push(Change { key: self.item_key(Table::Journals, item.group, id), value: Some(value) });
+                to.push(Change {
+                    key: self.item_key(Table::Journals, item.group, id),
+                    value: Some(value),
+                });
                 stored.journal = true;
             }
             stored.dirty = false;
@@ -109,7 +127,11 @@ impl Unit {
         }
         for (slot, by) in std::mem::take(&mut self.blocked_changes) {
             let group = KeyGroup::of_hash(self.keys.hash(slot));
-            let key = Writer::new(Table::Blocked).node(&self.config.id).group(group).key(self.keys.key(slot)).done();
+            let key = Writer::new(Table::Blocked)
+                .node(&self.config.id)
+                .group(group)
+                .key(self.keys.key(slot))
+                .done();
             to.push(Change { key, value: by.map(|by| rows::encode(&BlockedRow { by })) });
             self.keys.unpin(slot);
         }
@@ -126,7 +148,11 @@ impl Unit {
             if taken != row {
                 *row = *taken;
                 let name = self.config.edges[edge].as_bytes();
-                let key = Writer::new(Table::EdgeTaken).node(&self.config.id).group(self.group).rest(name).done();
+                let key = Writer::new(Table::EdgeTaken)
+                    .node(&self.config.id)
+                    .group(self.group)
+                    .rest(name)
+                    .done();
                 to.push(Change { key, value: Some(rows::encode_number(*taken)) });
             }
         }
@@ -160,9 +186,10 @@ impl Unit {
             }),
             failed: item.failed,
             retry: match item.phase {
-                Phase::Retrying { at, pause, .. } => {
-                    Some(RetryRow { at, pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX) })
-                }
+                Phase::Retrying { at, pause, .. } => Some(RetryRow {
+                    at,
+                    pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+                }),
                 _ => None,
             },
             ask: item.ask.as_ref().map(|ask| AskRow {
@@ -185,12 +212,20 @@ impl Unit {
             calls: journal
                 .calls
                 .iter()
-                .map(|call| CallRow { r: call.r, print: call.print, made: call.made.as_ref().map(made) })
+                .map(|call| CallRow {
+                    r: call.r,
+                    print: call.print,
+                    made: call.made.as_ref().map(made),
+                })
                 .collect(),
             outcomes: journal
                 .outcomes
                 .iter()
-                .map(|recorded| OutcomeRow { call: recorded.call, at: recorded.at, outcome: recorded.outcome.clone() })
+                .map(|recorded| OutcomeRow {
+                    call: recorded.call,
+                    at: recorded.at,
+                    outcome: recorded.outcome.clone(),
+                })
                 .collect(),
             handed: journal.handed,
         }

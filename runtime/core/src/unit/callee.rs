@@ -58,9 +58,13 @@ impl Unit {
                 self.times.no_retry(due, id);
                 self.end_attempt(id, End::Cancelled(code));
             }
-            Phase::Delayed | Phase::Queued | Phase::Ready if item.begun() => self.end_attempt(id, End::Cancelled(code)),
+            Phase::Delayed | Phase::Queued | Phase::Ready if item.begun() => {
+                self.end_attempt(id, End::Cancelled(code))
+            }
             Phase::Delayed | Phase::Queued | Phase::Ready => {
-                if let Some(Asked { kind: AskKind::Send { not_before: Some(until) }, .. }) = item.ask {
+                if let Some(Asked { kind: AskKind::Send { not_before: Some(until) }, .. }) =
+                    item.ask
+                {
                     self.times.no_delay(until, id);
                 }
                 self.rolled_back(id, &code, false);
@@ -100,7 +104,8 @@ impl Unit {
         for id in answered {
             self.tell(id);
         }
-        let mut held: Vec<_> = self.items.iter().filter_map(|item| Some((item.ask.as_ref()?, item.group))).collect();
+        let mut held: Vec<_> =
+            self.items.iter().filter_map(|item| Some((item.ask.as_ref()?, item.group))).collect();
         held.retain(|(ask, _)| ask.kind != AskKind::Call);
         held.sort_unstable_by_key(|(ask, _)| ask.id);
         let held: Vec<_> = held.into_iter().map(|(ask, group)| (ask.id, ask.from, group)).collect();
@@ -112,11 +117,14 @@ impl Unit {
 
     fn may_begin(&self, ask: &Ask) -> Result<(), Failure> {
         let handler = self.config.description.handlers.get(ask.handler as usize);
-        if self.config.runs != Runs::Handlers || !handler.is_some_and(|handler| handler.takes_calls) {
-            let message = format!("operator `{}` has no such handler that takes calls", self.config.id);
+        if self.config.runs != Runs::Handlers || !handler.is_some_and(|handler| handler.takes_calls)
+        {
+            let message =
+                format!("operator `{}` has no such handler that takes calls", self.config.id);
             return Err(Failure::terminal("unknown-handler", message));
         }
-        let holder = self.keys.find(hash_key(&ask.key), &ask.key).and_then(|slot| self.queues.first(slot));
+        let holder =
+            self.keys.find(hash_key(&ask.key), &ask.key).and_then(|slot| self.queues.first(slot));
         if let Some(holder) = holder.filter(|holder| ask.chain.contains(holder)) {
             let chain: Vec<String> = ask.chain.iter().map(ToString::to_string).collect();
             let key = String::from_utf8_lossy(&ask.key).into_owned();
@@ -162,7 +170,13 @@ impl Unit {
             timestamp: ask.timestamp,
             headers: Vec::new(),
             origin: None,
-            ask: Some(Asked { id: ask.id, from: ask.from, kind: ask.kind, chain: ask.chain, forgotten: false }),
+            ask: Some(Asked {
+                id: ask.id,
+                from: ask.from,
+                kind: ask.kind,
+                chain: ask.chain,
+                forgotten: false,
+            }),
             failed: 0,
             phase,
             journal: None,
@@ -205,7 +219,11 @@ impl Unit {
     /// A tombstone: a call that was cancelled before it came.
     fn entomb(&mut self, at: KeyGroup, call: CallId, code: &str, to: Address) {
         let message = "it was given up before it arrived, and never will begin";
-        let failure = CallFailure { failure: Failure::terminal(code, message), began: false, done: Vec::new() };
+        let failure = CallFailure {
+            failure: Failure::terminal(code, message),
+            began: false,
+            done: Vec::new(),
+        };
         self.answers.add(at, call, to, Some(Err(failure.clone())));
         let from = self.address(at);
         self.post(to, Message::Outcome { id: call, from, outcome: Err(failure) });

@@ -18,7 +18,8 @@ use crate::{
 impl Unit {
     /// A guest asks for a call.
     pub(super) fn called(&mut self, id: InvocationId, n: u32, request: Request) {
-        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) = self.items.get_mut(id)
+        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) =
+            self.items.get_mut(id)
         else {
             return;
         };
@@ -34,27 +35,51 @@ impl Unit {
             Step::Ask { r } => match self.may_call(id, &request) {
                 Ok(made) => self.ask(id, CallId { caller: id, n, r }, made, request, now),
                 Err(failure) => {
-                    self.decide(id, n, Err(CallFailure { failure, began: false, done: Vec::new() }));
+                    self.decide(
+                        id,
+                        n,
+                        Err(CallFailure { failure, began: false, done: Vec::new() }),
+                    );
                 }
             },
         }
     }
 
     fn may_call(&self, id: InvocationId, request: &Request) -> Result<Made, Failure> {
-        let depth = self.items.get(id).and_then(|item| item.ask.as_ref()).map_or(0, |ask| ask.chain.len()) + 2;
+        let depth =
+            self.items.get(id).and_then(|item| item.ask.as_ref()).map_or(0, |ask| ask.chain.len())
+                + 2;
         if depth > CHAIN_MAX {
-            let message = format!("the chain of calls would be {depth} deep; at most {CHAIN_MAX} are allowed");
+            let message = format!(
+                "the chain of calls would be {depth} deep; at most {CHAIN_MAX} are allowed"
+            );
             return Err(Failure::terminal("too-deep", message));
         }
-        self.names.resolve(&request.operator, &request.handler, request.key.as_ref(), &request.value)
+        self.names.resolve(
+            &request.operator,
+            &request.handler,
+            request.key.as_ref(),
+            &request.value,
+        )
     }
 
-    fn ask(&mut self, id: InvocationId, call: CallId, made: Made, request: Request, now: EventTime) {
+    fn ask(
+        &mut self,
+        id: InvocationId,
+        call: CallId,
+        made: Made,
+        request: Request,
+        now: EventTime,
+    ) {
         let (epoch, monotonic) = (self.epoch, self.now.monotonic);
         let deadline = request.after_ms.map_or(self.config.deadline, Duration::from_millis);
         let due = monotonic.saturating_add(deadline);
         let Some(item) = self.items.get_mut(id) else { return };
-        let Some(record) = item.journal.as_mut().and_then(|journal| journal.calls.get_mut(call.n as usize)) else { return };
+        let Some(record) =
+            item.journal.as_mut().and_then(|journal| journal.calls.get_mut(call.n as usize))
+        else {
+            return;
+        };
         // One that a row knows of was first asked for in an epoch that is committed.
         let is_new = record.made.is_none();
         record.made = Some(made.clone());
@@ -84,7 +109,11 @@ impl Unit {
     pub(super) fn cancel_call(&mut self, id: InvocationId, n: u32, code: &str) {
         let Some(item) = self.items.get_mut(id) else { return };
         let from = Address { node: self.config.node, group: item.group };
-        let Some(call) = item.journal.as_mut().and_then(|journal| journal.calls.get_mut(n as usize)) else { return };
+        let Some(call) =
+            item.journal.as_mut().and_then(|journal| journal.calls.get_mut(n as usize))
+        else {
+            return;
+        };
         if !call.is_open() || call.cancelled {
             return;
         }
@@ -109,12 +138,15 @@ impl Unit {
     pub(super) fn outcome(&mut self, call: CallId, from: Address, outcome: Outcome) {
         let asked = self.items.get(call.caller).and_then(|item| {
             let call_of = item.journal.as_ref()?.calls.get(call.n as usize)?;
-            (call_of.r == call.r && call_of.is_open()).then_some((call_of.asked, call_of.restored))
+            let is_new =
+                call_of.asked == Some(self.epoch) && !call_of.restored && !call_of.cancelled;
+            (call_of.r == call.r && call_of.is_open()).then_some(is_new)
         });
         match asked {
-            Some((asked, restored)) => {
-                if asked == Some(self.epoch) && !restored {
+            Some(is_new) => {
+                if is_new {
                     // No commit has this call as open: it will not be asked for again.
+                    // (A cancel may have overtaken the call: its tombstone must stay.)
                     self.post(from, Message::Forget { id: call });
                 } else {
                     self.forgets.insert(call, (self.epoch, from));
@@ -161,15 +193,28 @@ impl Unit {
     /// # Errors
     /// If it goes nowhere.
     pub(super) fn resolve_send(&self, send: Request) -> Result<Outgoing, Failure> {
-        let to = self.names.resolve(&send.operator, &send.handler, send.key.as_ref(), &send.value)?;
+        let to =
+            self.names.resolve(&send.operator, &send.handler, send.key.as_ref(), &send.value)?;
         let wall = self.now.wall;
-        let later = |ms: u64| EventTime(wall.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)));
-        Ok(Outgoing { to, value: send.value, timestamp: wall, not_before: send.after_ms.filter(|ms| *ms > 0).map(later) })
+        let later =
+            |ms: u64| EventTime(wall.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)));
+        Ok(Outgoing {
+            to,
+            value: send.value,
+            timestamp: wall,
+            not_before: send.after_ms.filter(|ms| *ms > 0).map(later),
+        })
     }
 
     /// Sends of an invocation that ended ok, or of an event of a batch, numbered from
     /// `n` on. Gives the number after the last.
-    pub(super) fn send_all(&mut self, caller: InvocationId, mut n: u32, group: KeyGroup, sends: Vec<Outgoing>) -> u32 {
+    pub(super) fn send_all(
+        &mut self,
+        caller: InvocationId,
+        mut n: u32,
+        group: KeyGroup,
+        sends: Vec<Outgoing>,
+    ) -> u32 {
         for send in sends {
             let id = CallId { caller, n, r: 0 };
             let ask = send.ask(id, self.config.node, group);

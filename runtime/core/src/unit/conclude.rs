@@ -26,12 +26,19 @@ impl Unit {
             End::Replied(replied) => self.replied(id, *replied),
             End::Failed(failure, trap) => self.attempt_failed(id, failure, trap),
             End::Cancelled(code) => self.rolled_back(id, &code, true),
-            End::Mismatch(message) => self.bury(id, Failure::terminal("mismatch", message), None, true),
+            End::Mismatch(message) => {
+                self.bury(id, Failure::terminal("mismatch", message), None, true)
+            }
         }
     }
 
     /// An attempt failed and leaves nothing of its own: another one, or the end.
-    pub(super) fn attempt_failed(&mut self, id: InvocationId, failure: Failure, trap: Option<Trap>) {
+    pub(super) fn attempt_failed(
+        &mut self,
+        id: InvocationId,
+        failure: Failure,
+        trap: Option<Trap>,
+    ) {
         let policy = self.config.retry;
         let (seed, now) = (self.config.seed, self.now);
         let Some(item) = self.items.get_mut(id) else { return };
@@ -45,7 +52,9 @@ impl Unit {
         }
         let pause = retry::pause(&policy, item.failed, seed ^ id.0 as u64);
         let due = now.monotonic.saturating_add(pause);
-        let at = EventTime(now.wall.0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)));
+        let at = EventTime(
+            now.wall.0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)),
+        );
         self.items.set_phase(id, Phase::Retrying { due, at, pause });
         self.items.touch(id);
         self.items.touch_journal(id);
@@ -71,18 +80,29 @@ impl Unit {
         );
         // It stays first of its key and in the waiting list, for when it is resumed.
         let pause = self.config.retry.max;
-        self.items.set_phase(id, Phase::Retrying { due: std::time::Duration::MAX, at: self.now.wall, pause });
+        self.items.set_phase(
+            id,
+            Phase::Retrying { due: std::time::Duration::MAX, at: self.now.wall, pause },
+        );
         self.out.push(Action::Halt { reason });
     }
 
     /// The end of an event as a dead letter; of a call, as a failure of its caller.
-    pub(super) fn bury(&mut self, id: InvocationId, failure: Failure, trap: Option<Trap>, block: bool) {
+    pub(super) fn bury(
+        &mut self,
+        id: InvocationId,
+        failure: Failure,
+        trap: Option<Trap>,
+        block: bool,
+    ) {
         let Some(item) = self.items.get(id) else { return };
         let done = self.done(item);
         if item.call().is_some() {
             let failure = match failure.kind {
                 FailureKind::Terminal => failure,
-                FailureKind::Transient => Failure::terminal("exhausted", self.exhausted(item, &failure)),
+                FailureKind::Transient => {
+                    Failure::terminal("exhausted", self.exhausted(item, &failure))
+                }
             };
             self.counts.ended += 1;
             return self.leave(id, Some(Err(CallFailure { failure, began: true, done })));
@@ -101,7 +121,12 @@ impl Unit {
             headers: item.headers.clone(),
             position: item.origin.map(|origin| SourcePosition {
                 source: self.names.node(origin.source).into(),
-                topic: self.config.topics.get(usize::from(origin.source)).cloned().unwrap_or_default(),
+                topic: self
+                    .config
+                    .topics
+                    .get(usize::from(origin.source))
+                    .cloned()
+                    .unwrap_or_default(),
                 partition: origin.partition,
                 offset: origin.offset,
             }),
@@ -135,7 +160,10 @@ impl Unit {
             _ => format!("it was cancelled; it {what}"),
         };
         self.counts.ended += 1;
-        self.leave(id, Some(Err(CallFailure { failure: Failure::terminal(code, message), began, done })));
+        self.leave(
+            id,
+            Some(Err(CallFailure { failure: Failure::terminal(code, message), began, done })),
+        );
     }
 
     /// A handler returned ok: all of it counts, now.
@@ -183,7 +211,10 @@ impl Unit {
     }
 
     fn done(&self, item: &Item) -> Vec<String> {
-        item.journal.as_ref().map(|journal| journal.done(|made| self.names.shown(made))).unwrap_or_default()
+        item.journal
+            .as_ref()
+            .map(|journal| journal.done(|made| self.names.shown(made)))
+            .unwrap_or_default()
     }
 
     fn exhausted(&self, item: &Item, last: &Failure) -> String {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use crate::{
     description::Description,
     ids::{NodeId, Shard},
-    plan::{RetryPolicy, Runs},
+    plan::{MissingKey, RetryPolicy, Runs},
     pointer::JsonPointer,
 };
 
@@ -35,9 +35,10 @@ pub struct UnitConfig {
     pub description: Arc<Description>,
     /// The face that takes its events.
     pub runs: Runs,
-    /// Must an event have a key? One without becomes a dead letter `no-key`. Always
-    /// so for handlers.
+    /// Must an event have a key? Always so for handlers.
     pub keyed: bool,
+    /// What becomes of one that has none and must have one.
+    pub missing_key: MissingKey,
     /// For dead letters: module and version, and its digest, as people read them.
     pub module: String,
     /// See [`UnitConfig::module`].

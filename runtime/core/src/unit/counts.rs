@@ -27,7 +27,8 @@ impl Counts {
     /// Is everything that was taken accounted for, with so much waiting?
     #[must_use]
     pub fn balanced(&self, waiting: u64) -> bool {
-        let done = [self.ended, self.filtered, self.skipped, self.dead_lettered, self.late, self.shed];
+        let done =
+            [self.ended, self.filtered, self.skipped, self.dead_lettered, self.late, self.shed];
         done.iter().try_fold(waiting, |sum, n| sum.checked_add(*n)) == Some(self.taken)
     }
 

@@ -53,11 +53,15 @@ impl Effects for Mutex<Unit> {
         let unit = &mut *lock(self);
         unit.check(cell, false)?;
         Ok(match unit.subject(of)? {
-            Of::Running(id, slot) => match unit.items.get(id).and_then(written).and_then(|over| over.get(cell)) {
-                Some(written) => written.clone(),
-                None => unit.cells.get(cell, slot).map(Bytes::copy_from_slice),
-            },
-            Of::Place(place) => unit.transform.state.get(&unit.cells, cell, place).map(Bytes::copy_from_slice),
+            Of::Running(id, slot) => {
+                match unit.items.get(id).and_then(written).and_then(|over| over.get(cell)) {
+                    Some(written) => written.clone(),
+                    None => unit.cells.get(cell, slot).map(Bytes::copy_from_slice),
+                }
+            }
+            Of::Place(place) => {
+                unit.transform.state.get(&unit.cells, cell, place).map(Bytes::copy_from_slice)
+            }
             Of::Nobody => None,
         })
     }
@@ -91,8 +95,12 @@ impl Effects for Mutex<Unit> {
         let unit = &mut *lock(self);
         unit.check(cell, true)?;
         let (over, slot) = match unit.subject(of)? {
-            Of::Running(id, slot) => (unit.items.get(id).and_then(written).and_then(|over| over.map(cell)), slot),
-            Of::Place(place) => (unit.transform.state.map(cell, place), unit.transform.state.slot(place)),
+            Of::Running(id, slot) => {
+                (unit.items.get(id).and_then(written).and_then(|over| over.map(cell)), slot)
+            }
+            Of::Place(place) => {
+                (unit.transform.state.map(cell, place), unit.transform.state.slot(place))
+            }
             Of::Nobody => return Ok(None),
         };
         Ok(match over.and_then(|over| over.get(key)) {
@@ -101,13 +109,22 @@ impl Effects for Mutex<Unit> {
         })
     }
 
-    fn map_put(&self, of: Subject, cell: u32, key: Bytes, value: Option<Bytes>) -> Result<(), Misuse> {
+    fn map_put(
+        &self,
+        of: Subject,
+        cell: u32,
+        key: Bytes,
+        value: Option<Bytes>,
+    ) -> Result<(), Misuse> {
         let unit = &mut *lock(self);
         unit.check(cell, true)?;
         let kind = unit.kind(cell)?;
         unit.check_value(cell, kind, value.as_deref())?;
         if key.len() > ENTRY_MAX {
-            return Err(Misuse(format!("a map key is {} bytes; at most {ENTRY_MAX} are allowed", key.len())));
+            return Err(Misuse(format!(
+                "a map key is {} bytes; at most {ENTRY_MAX} are allowed",
+                key.len()
+            )));
         }
         match unit.subject_to_write(of)? {
             Of::Running(id, _) => {
@@ -125,8 +142,12 @@ impl Effects for Mutex<Unit> {
         let unit = &mut *lock(self);
         unit.check(cell, true)?;
         let (over, slot) = match unit.subject(of)? {
-            Of::Running(id, slot) => (unit.items.get(id).and_then(written).and_then(|over| over.map(cell)), slot),
-            Of::Place(place) => (unit.transform.state.map(cell, place), unit.transform.state.slot(place)),
+            Of::Running(id, slot) => {
+                (unit.items.get(id).and_then(written).and_then(|over| over.map(cell)), slot)
+            }
+            Of::Place(place) => {
+                (unit.transform.state.map(cell, place), unit.transform.state.slot(place))
+            }
             Of::Nobody => return Ok(Vec::new()),
         };
         Ok(state::scan(unit.cells.map(cell, slot), over, &scan))
@@ -147,17 +168,25 @@ impl Effects for Mutex<Unit> {
             return Err(no_batch());
         }
         if slots.len() != cells.ends.len() {
-            return Err(Misuse(format!("{} slots were given with {} values", slots.len(), cells.ends.len())));
+            return Err(Misuse(format!(
+                "{} slots were given with {} values",
+                slots.len(),
+                cells.ends.len()
+            )));
         }
         let known = unit.transform.state.distinct();
         let mut from = 0;
         for (slot, end) in slots.iter().zip(&cells.ends) {
             let to = *end as usize;
             let Some(value) = cells.values.get(from..to) else {
-                return Err(Misuse("the ends of the values are not ascending within their bytes".into()));
+                return Err(Misuse(
+                    "the ends of the values are not ascending within their bytes".into(),
+                ));
             };
             if *slot as usize >= known {
-                return Err(Misuse(format!("slot {slot} is not one that the last load gave; there are {known}")));
+                return Err(Misuse(format!(
+                    "slot {slot} is not one that the last load gave; there are {known}"
+                )));
             }
             let value = Some(value).filter(|value| !value.is_empty());
             unit.check_value(cell, kind, value)?;
@@ -177,7 +206,9 @@ impl Effects for Mutex<Unit> {
         let mut unit = lock(self);
         let length = length.min(RANDOM_MAX) as usize;
         match unit.items.get_mut(of) {
-            Some(Item { run: Some(run), journal: Some(journal), .. }) => journal.random(&mut run.draws, length),
+            Some(Item { run: Some(run), journal: Some(journal), .. }) => {
+                journal.random(&mut run.draws, length)
+            }
             _ => vec![0; length],
         }
     }
@@ -201,12 +232,17 @@ impl Unit {
         let cells = &self.config.description.cells;
         let declared = cells.len();
         let cell = cells.get(cell as usize);
-        cell.map(|cell| cell.kind).ok_or_else(|| Misuse(format!("there is no such cell; the descriptor has {declared}")))
+        cell.map(|cell| cell.kind)
+            .ok_or_else(|| Misuse(format!("there is no such cell; the descriptor has {declared}")))
     }
 
     /// Is it a cell, with entries or without?
     fn check(&self, cell: u32, has_entries: bool) -> Result<(), Misuse> {
-        if self.kind(cell)?.has_entries() == has_entries { Ok(()) } else { Err(self.wrong_kind(cell)) }
+        if self.kind(cell)?.has_entries() == has_entries {
+            Ok(())
+        } else {
+            Err(self.wrong_kind(cell))
+        }
     }
 
     fn wrong_kind(&self, cell: u32) -> Misuse {
@@ -222,9 +258,14 @@ impl Unit {
 
     fn check_value(&self, cell: u32, kind: CellKind, value: Option<&[u8]>) -> Result<(), Misuse> {
         let Some(value) = value else { return Ok(()) };
-        let name = || self.config.description.cells.get(cell as usize).map_or("", |cell| &cell.name);
+        let name =
+            || self.config.description.cells.get(cell as usize).map_or("", |cell| &cell.name);
         if value.len() > VALUE_MAX {
-            return Err(Misuse(format!("a value of cell `{}` is {} bytes; at most {VALUE_MAX} are allowed", name(), value.len())));
+            return Err(Misuse(format!(
+                "a value of cell `{}` is {} bytes; at most {VALUE_MAX} are allowed",
+                name(),
+                value.len()
+            )));
         }
         if kind == CellKind::Counter && value.len() != 8 {
             return Err(Misuse(format!("counter `{}` takes 8 bytes, not {}", name(), value.len())));
@@ -235,16 +276,23 @@ impl Unit {
     fn subject(&mut self, of: Subject) -> Result<Of, Misuse> {
         match of {
             Subject::Invocation(id) => Ok(match self.items.get(id) {
-                Some(Item { phase: Phase::Running, slot: Some(slot), .. }) => Of::Running(id, *slot),
+                Some(Item { phase: Phase::Running, slot: Some(slot), .. }) => {
+                    Of::Running(id, *slot)
+                }
                 _ => Of::Nobody,
             }),
             Subject::Event(event) => {
                 let Some(work) = &self.transform.current else { return Err(no_batch()) };
                 if event as usize >= work.batch.len() {
-                    return Err(Misuse(format!("there is no event {event}; the batch has {}", work.batch.len())));
+                    return Err(Misuse(format!(
+                        "there is no event {event}; the batch has {}",
+                        work.batch.len()
+                    )));
                 }
                 let place = self.transform.state.place(&mut self.keys, &work.batch, event);
-                place.map(Of::Place).ok_or_else(|| Misuse(format!("event {event} has no key, and so no state")))
+                place
+                    .map(Of::Place)
+                    .ok_or_else(|| Misuse(format!("event {event} has no key, and so no state")))
             }
         }
     }
@@ -256,7 +304,10 @@ impl Unit {
             && let Some(handler) = self.config.description.handlers.get(*handler as usize)
             && handler.read_only
         {
-            return Err(Misuse(format!("handler `{}` is read-only and writes state", handler.name)));
+            return Err(Misuse(format!(
+                "handler `{}` is read-only and writes state",
+                handler.name
+            )));
         }
         Ok(of)
     }

@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     guest::Cause,
     ids::{EventTime, InvocationId, KeyGroup},
+    plan::MissingKey,
 };
 
 /// Everything taken in and not ended, and what of it a barrier must hand over.
@@ -135,7 +136,13 @@ impl Unit {
     }
 
     /// Makes an item of an event; it joins no queue yet.
-    pub(super) fn event_item(&mut self, entry: Entry, batch: &Batch, event: usize, order: u64) -> InvocationId {
+    pub(super) fn event_item(
+        &mut self,
+        entry: Entry,
+        batch: &Batch,
+        event: usize,
+        order: u64,
+    ) -> InvocationId {
         let id = self.fresh_id();
         let seen = batch.event(event);
         let slot = seen.key.map(|key| self.keys.intern(batch.hash(event), key));
@@ -153,7 +160,9 @@ impl Unit {
             group: self.group_of(slot),
             value: Bytes::copy_from_slice(seen.value),
             timestamp: EventTime(seen.timestamp),
-            headers: headers.map(|header| (header.name.clone(), Bytes::copy_from_slice(&header.value))).collect(),
+            headers: headers
+                .map(|header| (header.name.clone(), Bytes::copy_from_slice(&header.value)))
+                .collect(),
             origin: seen.origin,
             ask: None,
             failed: 0,
@@ -167,11 +176,15 @@ impl Unit {
         id
     }
 
-    /// An event joins the queue of its key; without a key where it needs one, it is a
-    /// dead letter.
+    /// An event joins the queue of its key. Without a key where it needs one, it is a
+    /// dead letter, or goes no further.
     pub(super) fn enqueue_event(&mut self, id: InvocationId) {
         let Some(item) = self.items.get(id) else { return };
         if item.slot.is_none() && (self.config.keyed || matches!(item.entry, Entry::Handler(_))) {
+            if self.config.missing_key == MissingKey::Skip {
+                self.counts.filtered += 1;
+                return self.leave(id, None);
+            }
             let message = "the event has no key, and this operator needs one";
             self.bury(id, Failure::terminal("no-key", message), None, false);
             return;

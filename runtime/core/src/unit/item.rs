@@ -166,7 +166,8 @@ impl Item {
 
     /// Bytes that it takes, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+        let headers: usize =
+            self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
         self.key.as_ref().map_or(0, Bytes::len) + self.value.len() + headers + size_of::<Self>()
     }
 }

@@ -96,7 +96,10 @@ impl Journal {
             return Step::Ask { r: 0 };
         }
         let Some(call) = self.calls.get_mut(n as usize) else {
-            return Step::Mismatch(format!("it asked for call {n} before call {}", self.calls.len()));
+            return Step::Mismatch(format!(
+                "it asked for call {n} before call {}",
+                self.calls.len()
+            ));
         };
         match call.print {
             None => {
@@ -134,7 +137,9 @@ impl Journal {
     /// Before a retry: drops trailing refusals in which the callee never began. They
     /// may be asked for anew, under a new id.
     pub(crate) fn drop_refusals(&mut self) {
-        while let Some(Recorded { call, outcome: Err(CallFailure { began: false, .. }), .. }) = self.outcomes.last() {
+        while let Some(Recorded { call, outcome: Err(CallFailure { began: false, .. }), .. }) =
+            self.outcomes.last()
+        {
             let r = self.calls.get(*call as usize).map_or(0, |call| call.r);
             if let Some(call) = self.calls.get_mut(*call as usize) {
                 *call = Call { r: r + 1, ..Call::default() };
@@ -151,7 +156,8 @@ impl Journal {
         for recorded in &self.outcomes {
             match &recorded.outcome {
                 Ok(_) => {
-                    let made = self.calls.get(recorded.call as usize).and_then(|call| call.made.as_ref());
+                    let made =
+                        self.calls.get(recorded.call as usize).and_then(|call| call.made.as_ref());
                     done.extend(made.map(&name));
                 }
                 Err(failure) => done.extend(failure.done.iter().cloned()),

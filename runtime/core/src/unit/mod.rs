@@ -40,6 +40,7 @@ mod outbox;
 mod queues;
 mod restore;
 mod running;
+mod select;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -243,7 +244,12 @@ impl Unit {
     /// This epoch is durable: what its answers came from may be forgotten (rule P9).
     pub fn on_committed(&mut self, now: Now, epoch: Epoch) -> Vec<Action> {
         self.now = now;
-        let held: Vec<_> = self.forgets.iter().filter(|(_, (of, _))| *of <= epoch).map(|(id, (_, to))| (*id, *to)).collect();
+        let held: Vec<_> = self
+            .forgets
+            .iter()
+            .filter(|(_, (of, _))| *of <= epoch)
+            .map(|(id, (_, to))| (*id, *to))
+            .collect();
         for (id, to) in held {
             self.forgets.remove(&id);
             self.post(to, Message::Forget { id });
@@ -308,6 +314,7 @@ impl Unit {
 
     /// Begins what there is room for, and gives the actions away.
     fn finish(&mut self) -> Vec<Action> {
+        self.excuse_ended_suspect();
         self.pump();
         std::mem::take(&mut self.out)
     }
@@ -336,7 +343,8 @@ impl Unit {
     }
 
     fn fresh_id(&mut self) -> InvocationId {
-        let id = InvocationId::new(self.config.incarnation, self.epoch, self.config.task, self.sequence);
+        let id =
+            InvocationId::new(self.config.incarnation, self.epoch, self.config.task, self.sequence);
         self.sequence = self.sequence.wrapping_add(1);
         id
     }

@@ -39,32 +39,52 @@ impl Names {
     ///
     /// # Errors
     /// The terminal failure that the guest sees.
-    pub(crate) fn resolve(&self, operator: &str, handler: &str, key: Option<&Bytes>, value: &[u8]) -> Result<Made, Failure> {
+    pub(crate) fn resolve(
+        &self,
+        operator: &str,
+        handler: &str,
+        key: Option<&Bytes>,
+        value: &[u8],
+    ) -> Result<Made, Failure> {
         let target = self.targets.get(operator).ok_or_else(|| {
-            Failure::terminal("unknown-operator", format!("the pipeline has no operator `{operator}` that can be called"))
+            Failure::terminal(
+                "unknown-operator",
+                format!("the pipeline has no operator `{operator}` that can be called"),
+            )
         })?;
         let index = target
             .description
             .handler(handler)
             .filter(|index| target.description.handlers[*index as usize].takes_calls)
             .ok_or_else(|| {
-                Failure::terminal("unknown-handler", format!("operator `{operator}` has no handler `{handler}` that takes calls"))
+                Failure::terminal(
+                    "unknown-handler",
+                    format!("operator `{operator}` has no handler `{handler}` that takes calls"),
+                )
             })?;
         let key = match (key, &target.key) {
             (Some(key), _) => key.clone(),
             (None, Some(pointer)) => match pointer.scan(value).key() {
                 Ok(key) => Bytes::copy_from_slice(key),
                 Err(absence) => {
-                    let message = format!("no key was given, and at `{pointer}`, where operator `{operator}` looks for one: {absence}");
+                    let message = format!(
+                        "no key was given, and at `{pointer}`, where operator `{operator}` looks for one: {absence}"
+                    );
                     return Err(Failure::terminal("no-key", message));
                 }
             },
             (None, None) => {
-                let message = format!("no key was given, and operator `{operator}` has no `key:` to take one from the value");
+                let message = format!(
+                    "no key was given, and operator `{operator}` has no `key:` to take one from the value"
+                );
                 return Err(Failure::terminal("no-key", message));
             }
         };
-        Ok(Made { to: Address { node: target.node, group: KeyGroup::of(&key) }, handler: index, key })
+        Ok(Made {
+            to: Address { node: target.node, group: KeyGroup::of(&key) },
+            handler: index,
+            key,
+        })
     }
 
     /// An address as a row holds it.
@@ -79,13 +99,19 @@ impl Names {
     pub(crate) fn address(&self, place: &Place) -> Option<Address> {
         match place {
             Place::Ingress => Some(Address::ingress()),
-            Place::Node { id, group } => Some(Address { node: self.index(id)?, group: KeyGroup(*group % KeyGroup::COUNT) }),
+            Place::Node { id, group } => {
+                Some(Address { node: self.index(id)?, group: KeyGroup(*group % KeyGroup::COUNT) })
+            }
         }
     }
 
     /// A destination as a row holds it.
     pub(crate) fn made_row(&self, made: &Made) -> MadeRow {
-        MadeRow { operator: self.node(made.to.node).into(), handler: self.handler(made).into(), key: made.key.clone() }
+        MadeRow {
+            operator: self.node(made.to.node).into(),
+            handler: self.handler(made).into(),
+            key: made.key.clone(),
+        }
     }
 
     /// And back.
@@ -99,12 +125,18 @@ impl Names {
 
     /// `operator.handler key`, for people.
     pub(crate) fn shown(&self, made: &Made) -> String {
-        format!("{}.{} {}", self.node(made.to.node), self.handler(made), String::from_utf8_lossy(&made.key))
+        format!(
+            "{}.{} {}",
+            self.node(made.to.node),
+            self.handler(made),
+            String::from_utf8_lossy(&made.key)
+        )
     }
 
     fn handler(&self, made: &Made) -> &str {
         let target = self.targets.get(self.node(made.to.node));
-        let handler = target.and_then(|target| target.description.handlers.get(made.handler as usize));
+        let handler =
+            target.and_then(|target| target.description.handlers.get(made.handler as usize));
         handler.map_or("", |handler| handler.name.as_str())
     }
 }

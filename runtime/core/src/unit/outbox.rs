@@ -81,11 +81,19 @@ impl Outbox {
 
     /// All of them as messages, in order.
     pub(crate) fn asks(&self, node: u16) -> Vec<(Address, Ask)> {
-        self.sends.iter().map(|(id, pending)| (pending.send.to.to, pending.send.ask(*id, node, pending.group))).collect()
+        self.sends
+            .iter()
+            .map(|(id, pending)| (pending.send.to.to, pending.send.ask(*id, node, pending.group)))
+            .collect()
     }
 
     /// What changed since the last barrier.
-    pub(crate) fn take_changes(&mut self, writer: impl Fn() -> Writer, made: impl Fn(&Made) -> MadeRow, to: &mut Vec<Change>) {
+    pub(crate) fn take_changes(
+        &mut self,
+        writer: impl Fn() -> Writer,
+        made: impl Fn(&Made) -> MadeRow,
+        to: &mut Vec<Change>,
+    ) {
         for (group, id) in self.removed.drain(..) {
             to.push(Change { key: writer().group(group).call(id).done(), value: None });
         }

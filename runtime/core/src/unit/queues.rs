@@ -44,7 +44,8 @@ impl Queues {
             keys.pin(slot);
             Queue::default()
         });
-        let at = queue.items.iter().rposition(|(before, _)| *before <= order).map_or(0, |at| at + 1);
+        let at =
+            queue.items.iter().rposition(|(before, _)| *before <= order).map_or(0, |at| at + 1);
         queue.items.insert(at, (order, id));
     }
 
@@ -91,13 +92,18 @@ impl Queues {
     /// All keys in use, by the place of their first in the order of arrival.
     pub(crate) fn slots_in_order(&self) -> Vec<Slot> {
         let first = |queue: &Queue| queue.items.front().map_or(u64::MAX, |(order, _)| *order);
-        let mut slots: Vec<_> = self.by_key.iter().map(|(slot, queue)| (first(queue), *slot)).collect();
+        let mut slots: Vec<_> =
+            self.by_key.iter().map(|(slot, queue)| (first(queue), *slot)).collect();
         slots.sort_unstable();
         slots.into_iter().map(|(_, slot)| slot).collect()
     }
 
     fn sweep(&mut self, keys: &mut Keys, slot: Slot) {
-        if self.by_key.get(&slot).is_some_and(|queue| queue.items.is_empty() && queue.blocked.is_none()) {
+        if self
+            .by_key
+            .get(&slot)
+            .is_some_and(|queue| queue.items.is_empty() && queue.blocked.is_none())
+        {
             self.by_key.remove(&slot);
             keys.unpin(slot);
         }

@@ -13,11 +13,10 @@ use crate::{
     ids::{InvocationId, KeyGroup, hash_key},
     message::AskKind,
     rows::{
-        self, AnswerRow, BlockedRow, Change, CountsRow, EntryRow, JournalRow, OutboxRow, Reader, RowError, Table,
-        WaitingRow, bad_key, decode,
+        self, AnswerRow, BlockedRow, Change, CountsRow, EntryRow, JournalRow, OutboxRow, Reader,
+        RowError, Table, WaitingRow, bad_key, decode,
     },
 };
-
 
 impl Unit {
     /// Takes all rows of its key groups, as [`rows::unit_ranges`] names them, in any
@@ -96,15 +95,24 @@ impl Unit {
         let description = &self.config.description;
         let entry = match &row.entry {
             EntryRow::Handler(name) => description.handler(name).map(Entry::Handler),
-            EntryRow::Port(name) => {
-                description.inputs.iter().position(|port| port.name == *name).map(|port| Entry::Port(port as u8))
-            }
+            EntryRow::Port(name) => description
+                .inputs
+                .iter()
+                .position(|port| port.name == *name)
+                .map(|port| Entry::Port(port as u8)),
         };
-        let entry = entry.ok_or_else(|| error(format!("{id} waits for {:?}, which the module does not have", row.entry)))?;
+        let entry = entry.ok_or_else(|| {
+            error(format!("{id} waits for {:?}, which the module does not have", row.entry))
+        })?;
         let ask = match row.ask {
             Some(ask) => {
                 let from = self.names.address(&ask.from);
-                let from = from.ok_or_else(|| error(format!("{id} was asked for by {:?}, which the plan does not have", ask.from)))?;
+                let from = from.ok_or_else(|| {
+                    error(format!(
+                        "{id} was asked for by {:?}, which the plan does not have",
+                        ask.from
+                    ))
+                })?;
                 self.asks.insert(ask.id, id);
                 Some(Asked { id: ask.id, from, kind: ask.kind, chain: ask.chain, forgotten: false })
             }
@@ -115,7 +123,9 @@ impl Unit {
             self.keys.pin(slot);
             slot
         });
-        let held = ask.as_ref().is_some_and(|ask| matches!(ask.kind, AskKind::Send { not_before: Some(_) }));
+        let held = ask
+            .as_ref()
+            .is_some_and(|ask| matches!(ask.kind, AskKind::Send { not_before: Some(_) }));
         let phase = match row.retry {
             Some(retry) => Phase::Retrying {
                 due: self.now.monotonic + rows::rest_of_pause(retry, self.now.wall),
@@ -165,13 +175,20 @@ impl Unit {
             call.ok_or_else(|| error(format!("there is no call {}", outcome.call)))?.decided = true;
         }
         let outcomes = row.outcomes.into_iter();
-        let outcomes: Vec<_> = outcomes.map(|row| Recorded { call: row.call, at: row.at, outcome: row.outcome }).collect();
+        let outcomes: Vec<_> = outcomes
+            .map(|row| Recorded { call: row.call, at: row.at, outcome: row.outcome })
+            .collect();
         if row.handed as usize > outcomes.len() {
-            return Err(error(format!("{} outcomes were handed, of {}", row.handed, outcomes.len())));
+            return Err(error(format!(
+                "{} outcomes were handed, of {}",
+                row.handed,
+                outcomes.len()
+            )));
         }
         let item = self.items.get_mut(id).ok_or_else(|| error(format!("{id} does not wait")))?;
         item.stored.journal = true;
-        item.journal = Some(Journal { seed: row.seed, began: row.began, calls, outcomes, handed: row.handed });
+        item.journal =
+            Some(Journal { seed: row.seed, began: row.began, calls, outcomes, handed: row.handed });
         Ok(())
     }
 
@@ -179,7 +196,12 @@ impl Unit {
         let (group, id) = in_group(key, Table::Outbox, |reader| reader.call())?;
         let row: OutboxRow = decode(Table::Outbox, value)?;
         let to = self.names.made(Table::Outbox, &row.to)?;
-        let send = super::outbox::Outgoing { to, value: row.value, timestamp: row.timestamp, not_before: row.not_before };
+        let send = super::outbox::Outgoing {
+            to,
+            value: row.value,
+            timestamp: row.timestamp,
+            not_before: row.not_before,
+        };
         self.outbox.restore(group, id, send);
         Ok(())
     }
@@ -221,7 +243,9 @@ impl Unit {
         let (group, name) = rows::edge_name(key)?;
         let taken = rows::number(value)?;
         // An edge that this plan does not have keeps its count.
-        let Some(edge) = self.config.edges.iter().position(|edge| *edge == name) else { return Ok(()) };
+        let Some(edge) = self.config.edges.iter().position(|edge| *edge == name) else {
+            return Ok(());
+        };
         self.edges[edge].0 += taken;
         if group == self.group {
             self.edges[edge].1 = taken;

@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     clock::Now,
-    failure::Failure,
+    failure::{Failure, FailureKind},
     guest::{GuestEvent, Reply},
     ids::InvocationId,
     plan::Runs,
+    retry,
 };
 
 impl Unit {
@@ -19,7 +20,9 @@ impl Unit {
         self.now = now;
         self.reporting = true;
         match event {
-            GuestEvent::Called { invocation, call, request } => self.called(invocation, call, request),
+            GuestEvent::Called { invocation, call, request } => {
+                self.called(invocation, call, request)
+            }
             GuestEvent::Ended { invocation, result } => self.ended(invocation, result),
         }
         self.finish()
@@ -50,7 +53,11 @@ impl Unit {
         }
         while !self.suspicion.is_busy() {
             let chained = self.ready_calls.pop_front();
-            let Some(id) = chained.or_else(|| if self.has_room() { self.ready.pop_front() } else { None }) else { break };
+            let Some(id) =
+                chained.or_else(|| if self.has_room() { self.ready.pop_front() } else { None })
+            else {
+                break;
+            };
             if self.items.get(id).is_some_and(|item| matches!(item.phase, Phase::Ready)) {
                 self.begin(id);
             }
@@ -107,7 +114,8 @@ impl Unit {
     }
 
     fn hand(&mut self, id: InvocationId) {
-        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) = self.items.get_mut(id)
+        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) =
+            self.items.get_mut(id)
         else {
             return;
         };
@@ -120,7 +128,10 @@ impl Unit {
         run.listed = false;
         let Some(next) = journal.outcomes.get(run.handed as usize) else { return };
         if next.call >= run.asked {
-            let message = format!("an earlier run had asked for call {} by now; this one waits without it", next.call);
+            let message = format!(
+                "an earlier run had asked for call {} by now; this one waits without it",
+                next.call
+            );
             return self.mismatch(id, message);
         }
         let (call, outcome) = (next.call, next.outcome.clone());
@@ -141,7 +152,9 @@ impl Unit {
     }
 
     fn ended(&mut self, id: InvocationId, result: Result<Reply, Failure>) {
-        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) = self.items.get(id) else {
+        let Some(Item { phase: Phase::Running, run: Some(run), journal: Some(journal), .. }) =
+            self.items.get(id)
+        else {
             return;
         };
         let end = match result {
@@ -150,13 +163,24 @@ impl Unit {
                 "it ended after {} outcomes of calls; an earlier run had been handed {}",
                 run.handed, journal.handed
             )),
-            Ok(_) if journal.calls.iter().skip(run.asked as usize).any(|call| call.print.is_some()) => End::Mismatch(
-                format!("it ended after {} calls; an earlier run had asked for more", run.asked),
-            ),
+            Ok(_)
+                if journal
+                    .calls
+                    .iter()
+                    .skip(run.asked as usize)
+                    .any(|call| call.print.is_some()) =>
+            {
+                End::Mismatch(format!(
+                    "it ended after {} calls; an earlier run had asked for more",
+                    run.asked
+                ))
+            }
             Ok(reply) => match self.resolve_sends(reply.sends) {
-                Ok(sends) => {
-                    End::Replied(Box::new(Replied { value: reply.value, emissions: reply.emissions, sends }))
-                }
+                Ok(sends) => End::Replied(Box::new(Replied {
+                    value: reply.value,
+                    emissions: reply.emissions,
+                    sends,
+                })),
                 Err(failure) => End::Failed(failure, None),
             },
         };
@@ -169,14 +193,21 @@ impl Unit {
         self.end_attempt(id, End::Mismatch(message));
     }
 
-    /// An attempt is over. Calls that are still open are cancelled, and decided at
-    /// their callees before anything comes of the end (rule P8).
+    /// An attempt is over. If it is the last, calls that are still open are cancelled,
+    /// and decided at their callees before anything comes of the end (rule P8).
     pub(super) fn end_attempt(&mut self, id: InvocationId, end: End) {
         let Some(item) = self.items.get_mut(id) else { return };
         if !matches!(end, End::Replied(_)) {
             item.run = None;
         }
-        let open: Vec<u32> = item.journal.as_ref().map(|journal| journal.open().collect()).unwrap_or_default();
+        // What is tried again keeps its journal, and with it the calls that are under
+        // way: its re-run attaches to them.
+        let goes_on = matches!(&end, End::Failed(failure, _) if failure.kind == FailureKind::Transient)
+            && retry::goes_on(&self.config.retry, item.failed + 1);
+        let open: Vec<u32> = match &item.journal {
+            Some(journal) if !goes_on => journal.open().collect(),
+            _ => Vec::new(),
+        };
         self.items.set_phase(id, Phase::Ending(end));
         for call in &open {
             self.figures.calls_cancelled += 1;
@@ -191,8 +222,12 @@ impl Unit {
     pub(super) fn entry_name(&self, entry: Entry) -> &str {
         let description = &self.config.description;
         match entry {
-            Entry::Handler(index) => description.handlers.get(index as usize).map_or("", |handler| &handler.name),
-            Entry::Port(index) => description.inputs.get(usize::from(index)).map_or("", |port| &port.name),
+            Entry::Handler(index) => {
+                description.handlers.get(index as usize).map_or("", |handler| &handler.name)
+            }
+            Entry::Port(index) => {
+                description.inputs.get(usize::from(index)).map_or("", |port| &port.name)
+            }
         }
     }
 }

@@ -81,7 +81,8 @@ impl Times {
         let retry = self.retries.first().map(|(due, _)| *due);
         let deadline = self.deadlines.first().map(|(due, ..)| *due);
         let delayed = self.delayed.first().map(|(at, _)| {
-            let rest = Duration::from_millis(u64::try_from(at.0.saturating_sub(now.wall.0)).unwrap_or(0));
+            let rest =
+                Duration::from_millis(u64::try_from(at.0.saturating_sub(now.wall.0)).unwrap_or(0));
             let look = self.looked.max(now.monotonic.saturating_sub(LOOK)) + LOOK;
             (now.monotonic + rest).min(look)
         });

@@ -12,6 +12,7 @@ use super::{
     Action, Unit,
     item::{Entry, Phase},
     outbox::Outgoing,
+    select,
 };
 use crate::{
     batch::{Batch, Event},
@@ -19,6 +20,7 @@ use crate::{
     failure::{Failure, Trap},
     guest::Output,
     ids::InvocationId,
+    plan::MissingKey,
     state::BatchState,
 };
 
@@ -66,17 +68,14 @@ impl Transform {
 impl Work {
     /// The events that `pick` names, in order.
     fn pick(&self, pick: &[usize]) -> Self {
-        let mut batch = Batch::default();
-        for event in pick {
-            batch.push_from(&self.batch, *event);
-        }
-        batch.hashes = pick.iter().map(|event| self.batch.hash(*event)).collect();
         let who = match &self.who {
-            Who::Fresh(first) => Who::Picked(pick.iter().map(|event| first + *event as u64).collect()),
+            Who::Fresh(first) => {
+                Who::Picked(pick.iter().map(|event| first + *event as u64).collect())
+            }
             Who::Picked(orders) => Who::Picked(pick.iter().map(|event| orders[*event]).collect()),
             Who::Waiting(ids) => Who::Waiting(pick.iter().map(|event| ids[*event]).collect()),
         };
-        Self { batch: Arc::new(batch), port: self.port, who }
+        Self { batch: Arc::new(select::picked(&self.batch, pick)), port: self.port, who }
     }
 }
 
@@ -86,7 +85,18 @@ impl Unit {
         let has_ports = !batch.ports.is_empty();
         if (port != 0 || has_ports) && !(has_ports && batch.ports.iter().all(|p| *p == port)) {
             let events = batch.len();
-            Arc::make_mut(&mut batch).ports = if port == 0 { Vec::new() } else { vec![port; events] };
+            Arc::make_mut(&mut batch).ports =
+                if port == 0 { Vec::new() } else { vec![port; events] };
+        }
+        if self.config.keyed
+            && self.config.missing_key == MissingKey::Skip
+            && !batch.keyless.is_empty()
+        {
+            self.counts.filtered += batch.keyless.len() as u64;
+            batch = Arc::new(select::keyed(&batch));
+            if batch.is_empty() {
+                return;
+            }
         }
         let first = self.next_orders(batch.len() as u64);
         self.transform.work.push_back(Work { batch, port, who: Who::Fresh(first) });
@@ -94,7 +104,11 @@ impl Unit {
 
     /// Takes the answer to [`Action::Process`]. The outer error is a trap; a fresh
     /// instance is there before the actions are carried out.
-    pub fn on_processed(&mut self, now: Now, result: Result<Result<Output, Failure>, Trap>) -> Vec<Action> {
+    pub fn on_processed(
+        &mut self,
+        now: Now,
+        result: Result<Result<Output, Failure>, Trap>,
+    ) -> Vec<Action> {
         self.now = now;
         let Some(work) = self.transform.current.take() else { return self.finish() };
         match result {
@@ -112,7 +126,9 @@ impl Unit {
     /// Runs what is next.
     pub(super) fn advance(&mut self) {
         while self.transform.current.is_none() {
-            let Some(work) = self.transform.work.pop_front().or_else(|| self.waiting_work()) else { return };
+            let Some(work) = self.transform.work.pop_front().or_else(|| self.waiting_work()) else {
+                return;
+            };
             let Some(work) = self.sift(work) else { continue };
             self.transform.state.begin(self.config.description.cells.len());
             self.out.push(Action::Process(work.batch.clone()));
@@ -127,7 +143,8 @@ impl Unit {
         let mut port = 0;
         while ids.len() < TOGETHER {
             let Some(id) = self.ready.front().copied() else { break };
-            let Some(item) = self.items.get(id).filter(|item| matches!(item.phase, Phase::Ready)) else {
+            let Some(item) = self.items.get(id).filter(|item| matches!(item.phase, Phase::Ready))
+            else {
                 self.ready.pop_front();
                 continue;
             };
@@ -201,6 +218,22 @@ impl Unit {
         }
     }
 
+    /// A barrier comes while a batch waits for an instance: barriers wait for no guest,
+    /// so its events, and those behind it, join the waiting list. The task has dropped
+    /// the [`Action::Process`].
+    pub(super) fn park(&mut self) {
+        let Some(current) = self.transform.current.take() else { return };
+        self.transform.state.drop_writes(&mut self.keys);
+        let behind = std::mem::take(&mut self.transform.work);
+        for work in std::iter::once(current).chain(behind) {
+            if let Who::Waiting(ids) = work.who {
+                ids.into_iter().rev().for_each(|id| self.ready.push_front(id));
+            } else {
+                (0..work.batch.len()).for_each(|event| self.wait(&work, event));
+            }
+        }
+    }
+
     /// An event joins the waiting list, without having been tried.
     fn wait(&mut self, work: &Work, event: usize) {
         let order = match &work.who {
@@ -232,7 +265,9 @@ impl Unit {
         let mut batch = output.batch;
         if !batch.is_empty() {
             if !work.batch.origins.is_empty() {
-                let origin = |cause: &u32| work.batch.origins.get(*cause as usize).copied().unwrap_or_default();
+                let origin = |cause: &u32| {
+                    work.batch.origins.get(*cause as usize).copied().unwrap_or_default()
+                };
                 batch.origins = output.causes.iter().map(origin).collect();
             }
             self.out.push(Action::Emit(batch));
@@ -257,7 +292,9 @@ impl Unit {
                 of_event.push(send);
             }
             let key = work.batch.key(event as usize);
-            let group = key.map_or(self.group, |_| crate::ids::KeyGroup::of_hash(work.batch.hash(event as usize)));
+            let group = key.map_or(self.group, |_| {
+                crate::ids::KeyGroup::of_hash(work.batch.hash(event as usize))
+            });
             n = self.send_all(caller, n, group, of_event);
         }
     }

@@ -85,7 +85,8 @@ impl Unit {
                     in_flight.iter().for_each(|id| self.begin(*id));
                 } else {
                     // Those that were cleared repeat behind the others.
-                    let cleared = in_flight.into_iter().filter(|id| !self.suspicion.rest.contains(id));
+                    let cleared =
+                        in_flight.into_iter().filter(|id| !self.suspicion.rest.contains(id));
                     let cleared: Vec<_> = cleared.collect();
                     self.suspicion.rest.extend(cleared);
                     self.next_suspect();
@@ -93,8 +94,12 @@ impl Unit {
                 let failure = Failure::transient(&trap.kind.to_string(), trap.message.clone());
                 self.end_attempt(culprit, End::Failed(failure, Some(trap)));
             }
+            None if in_flight.is_empty() => {}
             None => {
-                let ceiling = self.suspicion.ceiling(self.config.concurrency.max(1)).min(in_flight.len().max(2));
+                let ceiling = self
+                    .suspicion
+                    .ceiling(self.config.concurrency.max(1))
+                    .min(in_flight.len().max(2));
                 self.suspicion.ceiling = Some((ceiling / 2).max(1));
                 self.suspicion.calm = 0;
                 self.suspicion.rest = in_flight.into();
@@ -107,11 +112,22 @@ impl Unit {
     /// The suspect has repeated all that it did, or has ended: the next one.
     pub(super) fn clear_suspect(&mut self) {
         let Some(alone) = self.suspicion.alone else { return };
-        let is_through = self.items.get(alone).and_then(|item| item.run.as_ref()).is_none_or(|run| {
-            let has_run = run.since <= self.stretch;
-            has_run && !run.listed
-        });
+        let is_through =
+            self.items.get(alone).and_then(|item| item.run.as_ref()).is_none_or(|run| {
+                let has_run = run.since <= self.stretch;
+                has_run && !run.listed
+            });
         if is_through {
+            self.suspicion.alone = None;
+            self.next_suspect();
+        }
+    }
+
+    /// A suspect whose attempt is over, for whatever reason, holds up nobody.
+    pub(super) fn excuse_ended_suspect(&mut self) {
+        if let Some(alone) = self.suspicion.alone
+            && !self.items.get(alone).is_some_and(|item| matches!(item.phase, Phase::Running))
+        {
             self.suspicion.alone = None;
             self.next_suspect();
         }

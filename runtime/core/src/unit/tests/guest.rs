@@ -25,7 +25,9 @@ pub(super) enum Stop {
     Wait,
     Fail(Failure),
     /// With the culprit known, or not.
-    Trap { known: bool },
+    Trap {
+        known: bool,
+    },
 }
 
 pub(super) fn transient(code: &str) -> Stop {
@@ -74,7 +76,10 @@ impl Cx<'_> {
     pub(super) fn add(&mut self, n: i64) -> i64 {
         self.once(|unit, id| {
             let of = Subject::Invocation(id);
-            let old = unit.get(of, 0).unwrap().map_or(0, |bytes| i64::from_be_bytes(bytes[..].try_into().unwrap()));
+            let old = unit
+                .get(of, 0)
+                .unwrap()
+                .map_or(0, |bytes| i64::from_be_bytes(bytes[..].try_into().unwrap()));
             unit.put(of, 0, Some(Bytes::copy_from_slice(&(old + n).to_be_bytes()))).unwrap();
             old + n
         })
@@ -92,7 +97,14 @@ impl Cx<'_> {
         self.start_within(operator, handler, key, value, None)
     }
 
-    pub(super) fn start_within(&mut self, operator: &str, handler: &str, key: &str, value: &str, ms: Option<u64>) -> u32 {
+    pub(super) fn start_within(
+        &mut self,
+        operator: &str,
+        handler: &str,
+        key: &str,
+        value: &str,
+        ms: Option<u64>,
+    ) -> u32 {
         let call = self.starts;
         self.starts += 1;
         if call == *self.asked {
@@ -112,11 +124,21 @@ impl Cx<'_> {
 
     /// The one that ended first.
     pub(super) fn any(&mut self, calls: &[u32]) -> Result<u32, Stop> {
-        self.answers.iter().map(|(call, _)| *call).find(|call| calls.contains(call)).ok_or(Stop::Wait)
+        self.answers
+            .iter()
+            .map(|(call, _)| *call)
+            .find(|call| calls.contains(call))
+            .ok_or(Stop::Wait)
     }
 
     /// A call, whose failure is the handler's.
-    pub(super) fn call(&mut self, operator: &str, handler: &str, key: &str, value: &str) -> Result<Bytes, Stop> {
+    pub(super) fn call(
+        &mut self,
+        operator: &str,
+        handler: &str,
+        key: &str,
+        value: &str,
+    ) -> Result<Bytes, Stop> {
         let call = self.start(operator, handler, key, value);
         self.wait(call)?.map_err(Stop::Fail)
     }
@@ -131,7 +153,14 @@ impl Cx<'_> {
         });
     }
 
-    pub(super) fn send(&mut self, operator: &str, handler: &str, key: &str, value: &str, after_ms: Option<u64>) {
+    pub(super) fn send(
+        &mut self,
+        operator: &str,
+        handler: &str,
+        key: &str,
+        value: &str,
+        after_ms: Option<u64>,
+    ) {
         let mut request = request(operator, handler, key, value);
         request.after_ms = after_ms;
         self.reply.sends.push(request);
@@ -179,7 +208,11 @@ impl SimGuest {
         self.live.remove(&id);
     }
 
-    pub(super) fn run(&mut self, handlers: &[(&str, HandlerFn)], unit: &Mutex<Unit>) -> Result<Vec<GuestEvent>, Trap> {
+    pub(super) fn run(
+        &mut self,
+        handlers: &[(&str, HandlerFn)],
+        unit: &Mutex<Unit>,
+    ) -> Result<Vec<GuestEvent>, Trap> {
         let mut events = Vec::new();
         for id in self.live.keys().copied().collect::<Vec<_>>() {
             let live = self.live.get_mut(&id).unwrap();
@@ -203,7 +236,9 @@ impl SimGuest {
                     self.live.clear();
                     return Err(trap(known.then_some(id)));
                 }
-                Err(Stop::Fail(failure)) => events.push(GuestEvent::Ended { invocation: id, result: Err(failure) }),
+                Err(Stop::Fail(failure)) => {
+                    events.push(GuestEvent::Ended { invocation: id, result: Err(failure) })
+                }
                 Ok(value) => {
                     let reply = Reply { value: Bytes::from_static(value.as_bytes()), ..reply };
                     events.push(GuestEvent::Ended { invocation: id, result: Ok(reply) });

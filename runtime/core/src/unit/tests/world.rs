@@ -19,7 +19,7 @@ use crate::{
     ids::{Epoch, EventTime, KeyGroup, NodeId, Shard},
     ingress::{Ingress, IngressAction, IngressConfig, IngressRequest, Response},
     message::{Address, Message, Stamped},
-    plan::{RetryPolicy, Runs},
+    plan::{MissingKey, RetryPolicy, Runs},
     rows::{self, Change},
     unit::{Action, Target, Unit, UnitConfig, UnitFigures},
 };
@@ -33,12 +33,25 @@ pub(super) struct Program {
     pub(super) retry: RetryPolicy,
     pub(super) concurrency: usize,
     pub(super) keyed: bool,
+    pub(super) missing_key: MissingKey,
 }
 
 impl Program {
     pub(super) fn new(name: &'static str) -> Self {
-        let retry = RetryPolicy { attempts: 3, first: Duration::from_millis(100), ..RetryPolicy::default() };
-        Self { name, handlers: Vec::new(), transform: None, retry, concurrency: 100, keyed: true }
+        let retry = RetryPolicy {
+            attempts: 3,
+            first: Duration::from_millis(100),
+            ..RetryPolicy::default()
+        };
+        Self {
+            name,
+            handlers: Vec::new(),
+            transform: None,
+            retry,
+            concurrency: 100,
+            keyed: true,
+            missing_key: MissingKey::DeadLetter,
+        }
     }
 
     pub(super) fn on(
@@ -61,7 +74,13 @@ impl Program {
     }
 
     fn description(&self) -> Description {
-        let cell = |name: &str, kind| Cell { name: name.into(), kind, version: 1, ttl_ms: None, schema: None };
+        let cell = |name: &str, kind| Cell {
+            name: name.into(),
+            kind,
+            version: 1,
+            ttl_ms: None,
+            schema: None,
+        };
         let handler = |name: &str| Handler {
             name: name.into(),
             doc: String::new(),
@@ -74,7 +93,11 @@ impl Program {
         Description {
             handlers: self.handlers.iter().map(|(name, _)| handler(name)).collect(),
             inputs: vec![Port { name: "in".into(), doc: String::new(), schema: None }],
-            cells: vec![cell("n", CellKind::Counter), cell("v", CellKind::Value), cell("m", CellKind::Map)],
+            cells: vec![
+                cell("n", CellKind::Counter),
+                cell("v", CellKind::Value),
+                cell("m", CellKind::Map),
+            ],
             ..Description::default()
         }
     }
@@ -93,16 +116,19 @@ pub(super) struct World {
     nodes: Vec<Node>,
     ingress: Ingress,
     ingress_config: IngressConfig,
-    mail: VecDeque<Stamped>,
+    /// With the node that sent it.
+    mail: VecDeque<(usize, Stamped)>,
     #[expect(clippy::type_complexity, reason = "a test's filter")]
     hold: Option<Box<dyn Fn(&Stamped) -> bool>>,
-    held: Vec<Stamped>,
+    held: Vec<(usize, Stamped)>,
     pub(super) rows: BTreeMap<Vec<u8>, Bytes>,
     delta: Vec<Change>,
     epochs: Vec<u64>,
     committed: u64,
     /// `operator value`, in order.
     pub(super) emitted: Vec<String>,
+    /// The epoch of each.
+    emitted_in: Vec<u64>,
     /// `operator.handler key #attempt`, of all that began.
     pub(super) begun: Vec<String>,
     pub(super) responses: Vec<(u64, Response)>,
@@ -113,7 +139,8 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(programs: Vec<Program>) -> Self {
-        let nodes: Arc<[NodeId]> = programs.iter().map(|program| program.name.parse().unwrap()).collect();
+        let nodes: Arc<[NodeId]> =
+            programs.iter().map(|program| program.name.parse().unwrap()).collect();
         let targets = programs.iter().enumerate().map(|(node, program)| {
             let description = Arc::new(program.description());
             let key = Some("/key".parse().unwrap());
@@ -132,6 +159,7 @@ impl World {
                 description: Arc::new(program.description()),
                 runs: if program.transform.is_some() { Runs::Transform } else { Runs::Handlers },
                 keyed: program.keyed,
+                missing_key: program.missing_key,
                 module: format!("{}@1.0.0", program.name),
                 digest: "sha256:00".into(),
                 retry: program.retry,
@@ -144,9 +172,19 @@ impl World {
                 waiting_bytes: 1 << 20,
                 seed: 7,
             };
-            Node { program, unit: Mutex::new(Unit::new(config.clone(), Epoch(1))), config, guest: SimGuest::default() }
+            Node {
+                program,
+                unit: Mutex::new(Unit::new(config.clone(), Epoch(1))),
+                config,
+                guest: SimGuest::default(),
+            }
         };
-        let ingress_config = IngressConfig { incarnation: 1, task: 99, targets: targets.clone(), nodes: nodes.clone() };
+        let ingress_config = IngressConfig {
+            incarnation: 1,
+            task: 99,
+            targets: targets.clone(),
+            nodes: nodes.clone(),
+        };
         Self {
             now: Now { monotonic: Duration::ZERO, wall: EventTime(1_000_000) },
             nodes: programs.into_iter().enumerate().map(nodes_of).collect(),
@@ -160,6 +198,7 @@ impl World {
             epochs: vec![1; count + 1],
             committed: 0,
             emitted: Vec::new(),
+            emitted_in: Vec::new(),
             begun: Vec::new(),
             responses: Vec::new(),
             halted: None,
@@ -195,9 +234,24 @@ impl World {
 
     /// Delivers one message. False: there is none that may move.
     pub(super) fn deliver(&mut self) -> bool {
-        let Some(stamped) = self.mail.pop_front() else { return false };
+        self.deliver_nth(0)
+    }
+
+    /// Delivers a message, not always the oldest, but that of its sender and receiver.
+    pub(super) fn deliver_nth(&mut self, nth: usize) -> bool {
+        let Some((sender, stamped)) = self.mail.get(nth.min(self.mail.len().saturating_sub(1)))
+        else {
+            return false;
+        };
+        let (sender, to) = (*sender, stamped.to.node);
+        let oldest = self
+            .mail
+            .iter()
+            .position(|(other, stamped)| *other == sender && stamped.to.node == to)
+            .unwrap();
+        let (_, stamped) = self.mail.remove(oldest).unwrap();
         if self.hold.as_ref().is_some_and(|hold| hold(&stamped)) {
-            self.held.push(stamped);
+            self.held.push((sender, stamped));
             return true;
         }
         if stamped.to.node == Address::INGRESS {
@@ -210,6 +264,11 @@ impl World {
             self.run(node);
         }
         true
+    }
+
+    /// How many messages are under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.mail.len()
     }
 
     /// From now on, messages that fit wait.
@@ -229,11 +288,13 @@ impl World {
     pub(super) fn pass(&mut self, ms: u64) -> &mut Self {
         let end = self.now.monotonic + Duration::from_millis(ms);
         while self.now.monotonic < end {
-            let wanted = self.nodes.iter().filter_map(|node| node.unit.lock().unwrap().next_time(self.now));
+            let wanted =
+                self.nodes.iter().filter_map(|node| node.unit.lock().unwrap().next_time(self.now));
             let wanted = wanted.chain(self.ingress.next_time(self.now)).min().unwrap_or(end);
             let next = wanted.clamp(self.now.monotonic + Duration::from_millis(1), end);
             let step = next - self.now.monotonic;
-            self.now = Now { monotonic: next, wall: EventTime(self.now.wall.0 + step.as_millis() as i64) };
+            self.now =
+                Now { monotonic: next, wall: EventTime(self.now.wall.0 + step.as_millis() as i64) };
             for node in 0..self.nodes.len() {
                 let actions = self.unit(node).on_time(self.now);
                 self.act(node, actions);
@@ -243,6 +304,25 @@ impl World {
             self.act_ingress(actions);
             self.settle();
         }
+        self
+    }
+
+    /// Has it passed the barrier of the running epoch?
+    pub(super) fn is_past(&self, operator: &str) -> bool {
+        self.epochs[self.node(operator)] == self.committed + 2
+    }
+
+    /// Time passes at once, and everybody is told; no message moves.
+    pub(super) fn skip(&mut self, ms: u64) -> &mut Self {
+        self.now.monotonic += Duration::from_millis(ms);
+        self.now.wall.0 += ms as i64;
+        for node in 0..self.nodes.len() {
+            let actions = self.unit(node).on_time(self.now);
+            self.act(node, actions);
+            self.run(node);
+        }
+        let actions = self.ingress.on_time(self.now);
+        self.act_ingress(actions);
         self
     }
 
@@ -304,13 +384,19 @@ impl World {
         self.held.clear();
         self.hold = None;
         self.delta.clear();
+        // What was given on without a commit never was.
+        let of = self.emitted_in.iter().map(|epoch| *epoch <= self.committed).collect::<Vec<_>>();
+        let mut keep = of.iter();
+        self.emitted.retain(|_| *keep.next().unwrap());
+        self.emitted_in.retain(|epoch| *epoch <= self.committed);
         let epoch = Epoch(self.committed + 1);
         self.epochs.fill(epoch.0);
         self.now.monotonic = Duration::from_millis(3);
         for node in 0..self.nodes.len() {
             let config = self.nodes[node].config.clone();
             let mut unit = Unit::new(config.clone(), epoch);
-            let ranges = rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
+            let ranges =
+                rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
             let rows = ranges.into_iter().flat_map(|range| self.scan(range)).collect();
             unit.restore(self.now, rows).unwrap();
             self.nodes[node].unit = Mutex::new(unit);
@@ -329,19 +415,40 @@ impl World {
         self
     }
 
+    /// The shards that an operator would have, from the committed rows.
+    pub(super) fn resharded(&self, operator: &str, shards: u16) -> Vec<Unit> {
+        let config = &self.nodes[self.node(operator)].config;
+        let unit = |shard| {
+            let config = UnitConfig { shard: Shard(shard), shards, task: 50 + shard, ..config.clone() };
+            let ranges = rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
+            let rows = ranges.into_iter().flat_map(|range| self.scan(range)).collect();
+            let mut unit = Unit::new(config, Epoch(self.committed + 1));
+            unit.restore(self.now, rows).unwrap();
+            unit
+        };
+        (0..shards).map(unit).collect()
+    }
+
     pub(super) fn request(&mut self, request: IngressRequest) -> &mut Self {
         let actions = self.ingress.on_request(self.now, request);
         self.act_ingress(actions);
         self
     }
 
-    pub(super) fn with_ingress(&mut self, act: impl FnOnce(&mut Ingress, Now) -> Vec<IngressAction>) -> &mut Self {
+    pub(super) fn with_ingress(
+        &mut self,
+        act: impl FnOnce(&mut Ingress, Now) -> Vec<IngressAction>,
+    ) -> &mut Self {
         let actions = act(&mut self.ingress, self.now);
         self.act_ingress(actions);
         self
     }
 
-    pub(super) fn with_unit(&mut self, operator: &str, act: impl FnOnce(&mut Unit, Now) -> Vec<Action>) -> &mut Self {
+    pub(super) fn with_unit(
+        &mut self,
+        operator: &str,
+        act: impl FnOnce(&mut Unit, Now) -> Vec<Action>,
+    ) -> &mut Self {
         let node = self.node(operator);
         let now = self.now;
         let actions = act(&mut self.unit(node), now);
@@ -368,7 +475,10 @@ impl World {
     }
 
     pub(super) fn dead_letters(&self) -> Vec<DeadLetter> {
-        self.scan(rows::dead_letters()).iter().map(|(_, value)| rows::dead_letter(value).unwrap()).collect()
+        self.scan(rows::dead_letters())
+            .iter()
+            .map(|(_, value)| rows::dead_letter(value).unwrap())
+            .collect()
     }
 
     /// How many committed rows each table has, but for cells, counts and dead letters.
@@ -393,7 +503,11 @@ impl World {
         for node in &self.nodes {
             let unit = node.unit.lock().unwrap();
             let figures = unit.figures();
-            assert!(figures.counts.balanced(figures.waiting as u64), "{}: {figures:?}", node.program.name);
+            assert!(
+                figures.counts.balanced(figures.waiting as u64),
+                "{}: {figures:?}",
+                node.program.name
+            );
             assert!(!unit.is_dirty());
         }
         assert!(!self.ingress.is_dirty());
@@ -427,8 +541,10 @@ impl World {
     fn act_ingress(&mut self, actions: Vec<IngressAction>) {
         for action in actions {
             match action {
-                IngressAction::Post(stamped) => self.mail.push_back(stamped),
-                IngressAction::Respond { ticket, response } => self.responses.push((ticket, response)),
+                IngressAction::Post(stamped) => self.mail.push_back((self.nodes.len(), stamped)),
+                IngressAction::Respond { ticket, response } => {
+                    self.responses.push((ticket, response))
+                }
             }
         }
     }
@@ -443,10 +559,13 @@ impl World {
                     self.begun.push(format!("{name}.{handler} {key} #{}", invocation.attempt));
                     self.nodes[node].guest.begin(invocation);
                 }
-                Action::Answer { invocation, call, outcome } => self.nodes[node].guest.answer(invocation, call, outcome),
+                Action::Answer { invocation, call, outcome } => {
+                    self.nodes[node].guest.answer(invocation, call, outcome)
+                }
                 Action::Cancel(invocation) => self.nodes[node].guest.cancel(invocation),
                 Action::Process(batch) => {
-                    let values = (0..batch.len()).map(|i| String::from_utf8_lossy(batch.value(i)).into_owned());
+                    let values = (0..batch.len())
+                        .map(|i| String::from_utf8_lossy(batch.value(i)).into_owned());
                     self.begun.push(format!("{name} [{}]", values.collect::<Vec<_>>().join(" ")));
                     let transform = self.nodes[node].program.transform.clone().unwrap();
                     let result = transform(&batch, &self.nodes[node].unit);
@@ -454,12 +573,17 @@ impl World {
                     self.act(node, actions);
                 }
                 Action::Post(stamped) => {
-                    assert!(stamped.to.node == Address::INGRESS || stamped.to.group < KeyGroup(KeyGroup::COUNT));
-                    self.mail.push_back(stamped);
+                    assert!(
+                        stamped.to.node == Address::INGRESS
+                            || stamped.to.group < KeyGroup(KeyGroup::COUNT)
+                    );
+                    self.mail.push_back((node, stamped));
                 }
                 Action::Emit(batch) => {
-                    let values = (0..batch.len()).map(|i| String::from_utf8_lossy(batch.value(i)).into_owned());
+                    let values = (0..batch.len())
+                        .map(|i| String::from_utf8_lossy(batch.value(i)).into_owned());
                     self.emitted.extend(values);
+                    self.emitted_in.resize(self.emitted.len(), self.epochs[node]);
                 }
                 Action::Halt { reason } => self.halted = Some(reason),
             }

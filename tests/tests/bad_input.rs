@@ -1,0 +1,151 @@
+//! Whatever is wrong with a request gets its own clear answer, and the server goes on.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use weir_tests::{client::Answer, guests};
+
+/// An answer is clear if it has a code and a sentence.
+fn assert_problem(answer: &Answer, status: u16, code: &str) {
+    let text = answer.body.to_string();
+    assert_eq!(answer.status, status, "{text}");
+    let codes: Vec<&str> = std::iter::once(&answer.body["code"])
+        .chain(answer.body["errors"].as_array().into_iter().flatten().map(|e| &e["code"]))
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(codes.contains(&code), "no code {code} in {text}");
+    assert!(answer.body["detail"].as_str().is_some_and(|d| d.len() > 10), "no sentence in {text}");
+}
+
+#[tokio::test]
+async fn each_kind_of_bad_module_is_refused_by_name() -> Result<()> {
+    let (_scratch, mut weir, client) = crate::server().await?;
+    let counter = guests::bytes("counter")?;
+    // A core module: magic, version, nothing else.
+    let core = b"\0asm\x01\0\0\0".to_vec();
+    // A component with nothing in it.
+    let component = b"\0asm\x0d\0\x01\0".to_vec();
+    let cases: [(&str, Vec<u8>, u16, &str); 5] = [
+        ("an empty body", Vec::new(), 422, "empty"),
+        ("text", b"hello, this is not WebAssembly".to_vec(), 422, "not-wasm"),
+        ("a core module without metadata", core, 422, "no-wit-metadata"),
+        ("a component of another world", component, 422, "wrong-world"),
+        ("200 MB", vec![0; 200_000_000], 413, "too-large"),
+    ];
+    for (what, bytes, status, code) in cases {
+        let request = client.request("POST", "/v1/modules?name=bad&version=1.0.0").body(bytes);
+        let answer = client.answer(request).await?;
+        eprintln!("{what}: {}", answer.body["detail"]);
+        assert_problem(&answer, status, code);
+    }
+    let truncated = counter[..counter.len() / 2].to_vec();
+    let request = client.request("POST", "/v1/modules?name=bad&version=1.0.0").body(truncated);
+    let answer = client.answer(request).await?;
+    assert_eq!(answer.status, 422, "{}", answer.body);
+
+    client.upload("counter", "1.0.0", counter.clone()).await?;
+    let again = client.request("POST", "/v1/modules?name=counter&version=1.0.0").body(counter);
+    assert_eq!(client.answer(again).await?.status, 200, "the same bytes again are fine");
+    let other = guests::bytes("bidcount")?;
+    let request = client.request("POST", "/v1/modules?name=counter&version=1.0.0").body(other);
+    let answer = client.answer(request).await?;
+    assert_eq!(answer.status, 409, "{}", answer.body);
+    assert!(!weir.ended()?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_problem_of_a_pipeline_file_is_told_at_once_with_its_line() -> Result<()> {
+    let (_scratch, _weir, client) = crate::server().await?;
+    client.upload("counter", "1.0.0", guests::bytes("counter")?).await?;
+    let file = "pipeline: bad
+sources:
+  in: { topic: in }
+operators:
+  a: { module: counter@1.0.0, input: b.out, key: /key }
+  b: { module: counter@1.0.0, input: a.out, key: /key }
+  c: { module: counter@1.0.0, input: nowhere, key: /key }
+  d: { module: counter@1.0.0, input: a.wrong, key: /key }
+  e: { module: missing@1.0.0, input: in, key: key }
+sinks:
+  out: { topic: out, input: d.out, colour: red }
+";
+    let request = client.request("PUT", "/v1/pipelines/bad");
+    let answer =
+        client.answer(request.header("content-type", "application/yaml").body(file)).await?;
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    let errors = answer.body["errors"].as_array().cloned().unwrap_or_default();
+    let lines: std::collections::BTreeSet<u64> =
+        errors.iter().filter_map(|e| e["line"].as_u64()).collect();
+    assert!(errors.len() >= 3, "{}", answer.body);
+    for error in &errors {
+        assert!(error["path"].is_string() && error["message"].is_string(), "{error}");
+    }
+    assert!(lines.len() >= 2, "{}", answer.body);
+
+    for file in ["", "pipeline: [", "just text", "{\"pipeline\": 5}", "pipeline: bad\nsources: []\n"] {
+        let request = client.request("PUT", "/v1/pipelines/bad");
+        let answer = client
+            .answer(request.header("content-type", "application/yaml").body(file))
+            .await?;
+        assert_eq!(answer.status, 422, "{file:?}: {}", answer.body);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn odd_records_are_stored_as_they_are_or_refused_with_a_reason() -> Result<()> {
+    let (_scratch, _weir, client) = crate::server().await?;
+    client.ok(client.request("PUT", "/v1/topics/odd").json(&json!({ "partitions": 1 }))).await?;
+    let path = "/v1/topics/odd/records";
+
+    // A key that is not UTF-8, an empty value.
+    let key = json!({ "base64": "/w==" });
+    client.post(path, &json!([{ "key": key, "value": { "base64": "" } }])).await?;
+    let records = client.records("odd").await?;
+    assert_eq!(records[0]["key"], key);
+    assert_eq!(records[0]["value"], json!({ "base64": "" }));
+
+    // 5 MB in one value: taken whole or refused with the limit named.
+    let big = client.request("POST", path).header("content-type", "application/octet-stream");
+    let answer = client.answer(big.body(vec![b'x'; 5_000_000])).await?;
+    if answer.status != 200 {
+        assert_eq!(answer.status, 413, "{}", answer.body);
+    }
+
+    // 10,000 in one request.
+    let lines: String = (0..10_000).map(|i| format!("{{\"n\":{i}}}\n")).collect();
+    let answer = client.ingest("odd", lines).await?;
+    assert_eq!(answer["records"].as_array().map(Vec::len), Some(10_000));
+
+    // A line that is not JSON is a value all the same: bytes in, bytes out.
+    client.ingest("odd", "{\"n\":\n".into()).await?;
+    let records = client.records("odd").await?;
+    let last = records.last().cloned().unwrap_or_default();
+    assert_eq!(last["value"], json!({ "base64": "eyJuIjo=" }));
+
+    // A JSON body that is not JSON.
+    let request = client.request("POST", path).header("content-type", "application/json");
+    let answer = client.answer(request.body("[{\"value\": 1},")).await?;
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    let unknown = client.request("POST", "/v1/topics/nowhere/records").body("{}");
+    let unknown = unknown.header("content-type", "application/x-ndjson");
+    assert_eq!(client.answer(unknown).await?.status, 404);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_idempotency_key_makes_a_repeat_return_the_first_answer() -> Result<()> {
+    let (_scratch, _weir, client) = crate::server().await?;
+    client.ok(client.request("PUT", "/v1/topics/once").json(&json!({ "partitions": 3 }))).await?;
+    let post = |body: &'static str| {
+        let request = client.request("POST", "/v1/topics/once/records");
+        let request = request.header("content-type", "application/x-ndjson");
+        request.header("idempotency-key", "k1").body(body)
+    };
+    let first = client.ok(post("1\n2\n")).await?;
+    let second = client.ok(post("1\n2\n")).await?;
+    assert_eq!(first, second);
+    assert_eq!(client.answer(post("3\n")).await?.status, 422);
+    assert_eq!(client.records("once").await?.len(), 2);
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Temporary: one feature set for every way of building.

@@ -1,0 +1,37 @@
+/** The graph as the monitor, the same figures as a table, and the panel of the chosen node beside it. */
+import { useOutlet, useParams } from "react-router";
+import { FiguresOf } from "../graph/figures";
+import { GraphView } from "../graph/GraphView";
+import { Loading } from "../ui/Notes";
+import { Panel } from "../ui/Page";
+import { NodesTable } from "./NodesTable";
+import { useGraph, usePipelineName } from "./usePipeline";
+
+export function GraphTab() {
+  const pipeline = usePipelineName();
+  const selected = useParams()["operator"];
+  const graph = useGraph(pipeline);
+  const panel = useOutlet();
+  if (graph === undefined) return <Loading what="the graph" />;
+  const linkTo = (id: string) => `/pipelines/${encodeURIComponent(pipeline)}/operators/${encodeURIComponent(id)}`;
+  return (
+    <div
+      className={`grid flex-1 items-start gap-4 ${selected === undefined ? "" : "lg:grid-cols-[minmax(0,1fr)_26rem]"}`}
+    >
+      <div className="flex min-w-0 flex-col gap-4">
+        <section
+          aria-label="Graph"
+          className="relative h-80 overflow-hidden rounded-lg border border-line bg-surface md:h-[max(24rem,calc(100vh-30rem))]"
+        >
+          <FiguresOf pipeline={pipeline}>
+            <GraphView detail="figures" graph={graph} linkTo={linkTo} selected={selected} />
+          </FiguresOf>
+        </section>
+        <Panel flush>
+          <NodesTable pipeline={pipeline} nodes={graph.nodes} linkTo={linkTo} selected={selected} />
+        </Panel>
+      </div>
+      {selected !== undefined && panel}
+    </div>
+  );
+}
