@@ -19,7 +19,7 @@ operators:
     limits: { memory: 16MiB, cpu: 200ms }
   good: { module: counter@1.0.0, input: in, key: /key }
 sinks:
-  seen: { topic: seen, input: HANDLER.OUT, partitions: 1 }
+  seen: { topic: seen, input: HANDLER.out, partitions: 1 }
   counted: { topic: counted, input: good.out, partitions: 1 }
 ";
 
@@ -125,7 +125,7 @@ async fn a_transient_failure_is_tried_again_and_leaves_one_effect() -> Result<()
     let seen = client.records_at_least("seen", 1).await?;
     assert_eq!(seen[0]["value"], 2, "the second attempt's output, and it alone");
     let state = client.get("/v1/pipelines/odd/operators/fail_transient/state/a").await?;
-    assert_eq!(state["cells"]["COUNT"], 1, "{state}");
+    assert_eq!(state["cells"]["count"], 1, "{state}");
     Ok(())
 }
 
@@ -138,7 +138,7 @@ async fn an_event_without_its_key_is_a_dead_letter_that_says_so() -> Result<()> 
     let letters = letters(&client, 6).await?;
     assert!(letters.iter().all(|letter| letter["code"] == "no-key"), "{letters:?}");
     let state = client.get("/v1/pipelines/odd/operators/count/state/7").await?;
-    assert_eq!(state["cells"]["COUNT"], 1, "{state}");
+    assert_eq!(state["cells"]["count"], 1, "{state}");
     Ok(())
 }
 

@@ -96,7 +96,8 @@ impl FromStr for JsonPointer {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let rest = text.strip_prefix('/').ok_or(InvalidPointer("begin with `/`, such as `/order_id`"))?;
+        let rest =
+            text.strip_prefix('/').ok_or(InvalidPointer("begin with `/`, such as `/order_id`"))?;
         let steps = rest.split('/').map(unescape).collect::<Result<Box<[_]>, _>>()?;
         if steps.len() > STEPS_MAX {
             return Err(InvalidPointer("use at most 32 steps"));
@@ -113,7 +114,11 @@ fn unescape(step: &str) -> Result<Box<str>, InvalidPointer> {
             '~' => match chars.next() {
                 Some('0') => '~',
                 Some('1') => '/',
-                _ => return Err(InvalidPointer("write `~` in a name as `~0`, and `/` in a name as `~1`")),
+                _ => {
+                    return Err(InvalidPointer(
+                        "write `~` in a name as `~0`, and `/` in a name as `~1`",
+                    ));
+                }
             },
             c => c,
         });
@@ -136,6 +141,8 @@ impl From<JsonPointer> for String {
 
 impl fmt::Display for JsonPointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.steps.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+        self.steps
+            .iter()
+            .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
     }
 }

@@ -43,9 +43,13 @@ pub fn at(pointer: &JsonPointer, json: &[u8]) -> Result<EventTime, NoTimestamp> 
     match pointer.scan(json) {
         Found::Literal(text) => {
             let text = std::str::from_utf8(text).unwrap_or_default();
-            text.parse().map(of_epoch).map_err(|_| NoTimestamp::Number(text.chars().take(40).collect()))
+            text.parse()
+                .map(of_epoch)
+                .map_err(|_| NoTimestamp::Number(text.chars().take(40).collect()))
         }
-        Found::Text(text) => of_rfc_3339(&text).ok_or_else(|| NoTimestamp::Text(text.chars().take(40).collect())),
+        Found::Text(text) => {
+            of_rfc_3339(&text).ok_or_else(|| NoTimestamp::Text(text.chars().take(40).collect()))
+        }
         Found::Nothing(absence) => Err(NoTimestamp::Absent(absence)),
     }
 }

@@ -34,7 +34,7 @@ use crate::{
     sink::SinkShard,
     source::{Reader, SourceShard},
     station::Station,
-    task::{Input, Into, Root, Task},
+    task::{Input, Place, Root, Task},
 };
 
 /// Rows that are read at once when state is restored.
@@ -152,6 +152,7 @@ impl Builder {
             askers: HashMap::new(),
             started: false,
         }));
+        let all_lines = lines.iter().map(|line| line.control.clone()).collect();
         let board = Arc::new(Board::default());
         let status = if self.config.paused { Status::Paused } else { Status::Running };
         actors.push(Box::new(Coordinator::new(
@@ -173,6 +174,7 @@ impl Builder {
                 board,
                 events,
                 commands,
+                lines: all_lines,
                 controls,
                 tickets: AtomicU64::new(1),
             }),
@@ -243,8 +245,8 @@ impl Builder {
             nodes().filter(|n| matches!(n.kind, NodeKind::Operator(_))).map(|n| n.index).collect();
         let sinks: Vec<u16> = nodes().filter(|n| matches!(n.kind, NodeKind::Sink(_))).map(|n| n.index).collect();
         let place = |node: u16| match operators.iter().position(|n| *n == node) {
-            Some(i) => Into::Station(i),
-            None => Into::Sink(sinks.iter().position(|n| *n == node).unwrap_or_default()),
+            Some(i) => Place::Station(i),
+            None => Place::Sink(sinks.iter().position(|n| *n == node).unwrap_or_default()),
         };
         let group = first_group(shard, plan.shards);
         let outlets = |node: &Node| -> Result<Vec<Outlet>, EngineError> {
@@ -311,7 +313,7 @@ impl Builder {
     }
 
     /// All queues into a task.
-    fn inputs(&self, nodes: &[u16], shard: u16, place: &dyn Fn(u16) -> Into) -> Vec<Input> {
+    fn inputs(&self, nodes: &[u16], shard: u16, place: &dyn Fn(u16) -> Place) -> Vec<Input> {
         let mut inputs = Vec::new();
         for edge in &self.plan.edges {
             if edge.partitioning == Partitioning::Hash && nodes.contains(&edge.to) {
@@ -330,13 +332,13 @@ impl Builder {
         edge: &Edge,
         shard: u16,
         group: KeyGroup,
-        place: &dyn Fn(u16) -> Into,
+        place: &dyn Fn(u16) -> Place,
     ) -> Result<Outlet, EngineError> {
         let consumer = &self.plan.nodes[usize::from(edge.to)];
         let to = match edge.partitioning {
             Partitioning::Forward => match place(edge.to) {
-                Into::Station(i) => To::Station(i),
-                Into::Sink(i) => To::Sink(i),
+                Place::Station(i) => To::Station(i),
+                Place::Sink(i) => To::Sink(i),
             },
             Partitioning::Hash => To::Lanes(
                 (0..consumer.shards)

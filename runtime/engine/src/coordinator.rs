@@ -324,7 +324,8 @@ impl Coordinator {
         }
         tracing::error!(pipeline = %self.domain, "failed: {reason}");
         self.phase = Phase::Done;
-        self.set_health(Status::Failed(reason), None);
+        self.health = Health { status: Status::Failed(reason.clone()), notice: None };
+        self.board.fail(&reason);
         self.set_intake();
         self.refuse_waiting();
         self.shutdown();
@@ -470,6 +471,13 @@ impl Board {
             watcher(health);
         }
         state.1.push(watcher);
+    }
+
+    /// The pipeline is lost, unless it has come to an end before.
+    pub(crate) fn fail(&self, reason: &str) {
+        if !matches!(self.health().status, Status::Stopped | Status::Failed(_)) {
+            self.show(&Health { status: Status::Failed(reason.into()), notice: None });
+        }
     }
 
     fn show(&self, health: &Health) {

@@ -104,6 +104,8 @@ pub(crate) struct Inner {
     pub(crate) board: Arc<Board>,
     pub(crate) events: Mailbox<Event>,
     pub(crate) commands: Mailbox<Command>,
+    /// Of all tasks.
+    pub(crate) lines: Vec<Mailbox<Control>>,
     /// By node, then by shard.
     pub(crate) controls: Vec<Vec<Mailbox<Control>>>,
     pub(crate) tickets: AtomicU64,
@@ -127,8 +129,10 @@ impl DomainHandle {
     }
 
     /// Stops without a commit, as if the process had died: for whoever steps the
-    /// actors, if one is lost.
+    /// actors, if one is lost, be it the coordinator.
     pub fn fail(&self, reason: String) {
+        self.inner.board.fail(&reason);
+        self.inner.lines.iter().for_each(|line| line.post(Control::Shutdown));
         self.inner.events.post(Event::Failed(reason));
     }
 

@@ -34,12 +34,12 @@ use crate::{
 pub(crate) struct Input {
     pub(crate) channel: Arc<Channel>,
     pub(crate) edge: u16,
-    pub(crate) into: Into,
+    pub(crate) into: Place,
 }
 
 /// Which node of the task takes the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Into {
+pub(crate) enum Place {
     /// An operator, by its index in the task.
     Station(usize),
     /// A sink, by its index in the task.
@@ -87,15 +87,15 @@ impl Task {
     }
 
     /// Events for a node of this task.
-    fn deliver(&mut self, now: Now, into: Into, edge: u16, batch: Arc<Batch>) {
+    fn deliver(&mut self, now: Now, into: Place, edge: u16, batch: Arc<Batch>) {
         match into {
-            Into::Station(i) => {
+            Place::Station(i) => {
                 let entry = self.entries.get(usize::from(edge)).copied().unwrap_or(0);
                 if let Some(station) = self.stations.get_mut(i) {
                     station.on_batch(now, entry, edge, batch);
                 }
             }
-            Into::Sink(i) => {
+            Place::Sink(i) => {
                 if let Some(sink) = self.sinks.get_mut(i) {
                     if let Some(figures) = self.shared.figures.shard(sink.node, sink.shard) {
                         add(&figures.records_in, batch.len() as u64);
@@ -119,8 +119,8 @@ impl Task {
     fn offer_one(&mut self, now: Now, outlet: &mut Outlet, batch: Arc<Batch>) {
         if let Some(batch) = outlet.offer(batch) {
             match outlet.to {
-                To::Station(i) => self.deliver(now, Into::Station(i), outlet.edge, batch),
-                To::Sink(i) => self.deliver(now, Into::Sink(i), outlet.edge, batch),
+                To::Station(i) => self.deliver(now, Place::Station(i), outlet.edge, batch),
+                To::Sink(i) => self.deliver(now, Place::Sink(i), outlet.edge, batch),
                 To::Lanes(_) => {}
             }
         }

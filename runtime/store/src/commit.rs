@@ -17,7 +17,9 @@ pub struct DomainName(Arc<str>);
 
 /// Why a text is no domain name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a valid domain name: use 1 to 100 of the characters a-z, 0-9, `-`, `_` and `/`")]
+#[error(
+    "`{0}` is not a valid domain name: use 1 to 100 of the characters a-z, 0-9, `-`, `_` and `/`"
+)]
 pub struct InvalidDomain(String);
 
 impl DomainName {

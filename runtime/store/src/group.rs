@@ -5,11 +5,7 @@ use std::collections::HashMap;
 
 use weir_core::ids::{Epoch, Offset, TopicName};
 
-use crate::{
-    Done, DomainName, Receipt, StoreError,
-    journal::record::Prepared,
-    meta::Meta,
-};
+use crate::{DomainName, Done, Receipt, StoreError, journal::record::Prepared, meta::Meta};
 
 /// What the accepted commits of a group will have changed.
 pub(crate) struct Plan<'a> {
@@ -35,11 +31,22 @@ impl<'a> Plan<'a> {
     }
 
     /// Checks a commit, gives it its epoch, position and offsets.
-    pub(crate) fn admit(&mut self, mut prepared: Box<Prepared>) -> Result<Box<Prepared>, StoreError> {
-        let last = self.epochs.get(&prepared.domain).copied().unwrap_or_else(|| self.meta.epoch(&prepared.domain));
+    pub(crate) fn admit(
+        &mut self,
+        mut prepared: Box<Prepared>,
+    ) -> Result<Box<Prepared>, StoreError> {
+        let last = self
+            .epochs
+            .get(&prepared.domain)
+            .copied()
+            .unwrap_or_else(|| self.meta.epoch(&prepared.domain));
         let expected = Epoch(last + 1);
         if prepared.epoch != Epoch(0) && prepared.epoch != expected {
-            return Err(StoreError::Fenced { domain: prepared.domain.clone(), expected, found: prepared.epoch });
+            return Err(StoreError::Fenced {
+                domain: prepared.domain.clone(),
+                expected,
+                found: prepared.epoch,
+            });
         }
         if let Some(error) = self.behind.as_ref().filter(|_| !prepared.appends.is_empty()) {
             return Err(error.clone());
@@ -55,8 +62,15 @@ impl<'a> Plan<'a> {
         // From here on nothing is refused.
         for append in &mut prepared.appends {
             let partition = append.partition.0;
-            let committed = self.meta.topics.get(&append.topic).and_then(|topic| topic.next.get(partition as usize));
-            let next = self.next.entry((append.topic.clone(), partition)).or_insert(committed.copied().unwrap_or(0));
+            let committed = self
+                .meta
+                .topics
+                .get(&append.topic)
+                .and_then(|topic| topic.next.get(partition as usize));
+            let next = self
+                .next
+                .entry((append.topic.clone(), partition))
+                .or_insert(committed.copied().unwrap_or(0));
             append.first = Offset(*next);
             *next += u64::from(append.count);
         }
@@ -70,6 +84,7 @@ impl<'a> Plan<'a> {
 /// The answer to a commit that is durable.
 pub(crate) fn receipt(prepared: &Prepared) -> Receipt {
     let appended = prepared.appends.iter();
-    let appended = appended.map(|append| (append.topic.clone(), append.partition, append.first, append.count));
+    let appended =
+        appended.map(|append| (append.topic.clone(), append.partition, append.first, append.count));
     Receipt { epoch: prepared.epoch, appended: appended.collect() }
 }

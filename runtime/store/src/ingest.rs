@@ -59,6 +59,7 @@ pub struct NewRecord {
 
 /// Records of a request.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per request, taken apart at once")]
 pub enum NewRecords {
     /// One by one.
     List(Vec<NewRecord>),
@@ -121,11 +122,19 @@ impl Ingest {
     /// `IdempotencyConflict`. Without records nothing is stored.
     ///
     /// Also refused as `UnknownTopic`, `TopicClosed`, `TooLarge` and `Full`.
-    pub fn append(self: &Arc<Self>, topic: &TopicName, records: NewRecords, dedupe: Option<Dedupe>, done: IngestDone) {
+    pub fn append(
+        self: &Arc<Self>,
+        topic: &TopicName,
+        records: NewRecords,
+        dedupe: Option<Dedupe>,
+        done: IngestDone,
+    ) {
         let request = self.place(topic, records);
         let Some(dedupe) = dedupe else {
             match request {
-                Ok(request) if request.batches.is_empty() => done(Ok(request.places.answer(&[], false))),
+                Ok(request) if request.batches.is_empty() => {
+                    done(Ok(request.places.answer(&[], false)))
+                }
                 Ok(request) => self.submit(topic, request, None, done),
                 Err(error) => done(Err(error)),
             }
@@ -147,7 +156,10 @@ impl Ingest {
         if let Ok(None) = known {
             match request {
                 Ok(request) => {
-                    in_flight.insert(key.clone(), Flight { body_hash: dedupe.body_hash, waiting: Vec::new() });
+                    in_flight.insert(
+                        key.clone(),
+                        Flight { body_hash: dedupe.body_hash, waiting: Vec::new() },
+                    );
                     drop(in_flight);
                     self.submit(topic, request, Some((key, dedupe.body_hash)), done);
                 }
@@ -160,7 +172,9 @@ impl Ingest {
         }
         drop(in_flight);
         done(known.and_then(|known| match known {
-            Some(entry) if entry.body_hash == dedupe.body_hash => Ok(entry.places.answer(&entry.firsts, true)),
+            Some(entry) if entry.body_hash == dedupe.body_hash => {
+                Ok(entry.places.answer(&entry.firsts, true))
+            }
             _ => Err(StoreError::IdempotencyConflict),
         }));
     }
@@ -188,11 +202,14 @@ impl Ingest {
             rows.push(Change { key, value: None });
         }
         let commit = Commit { domain, epoch: Epoch(0), rows, appends: Vec::new() };
-        self.store.submit(commit, Box::new(|result| {
-            if let Err(error) = result {
-                tracing::warn!(%error, "old dedupe entries could not be removed; trying again");
-            }
-        }));
+        self.store.submit(
+            commit,
+            Box::new(|result| {
+                if let Err(error) = result {
+                    tracing::warn!(%error, "old dedupe entries could not be removed; trying again");
+                }
+            }),
+        );
         Ok(())
     }
 
@@ -202,11 +219,17 @@ impl Ingest {
         let info = self.store.topic(topic).ok_or_else(unknown)?;
         let count = info.partitions.len();
         let size: usize = match &records {
-            NewRecords::List(records) => records.iter().map(|r| r.value.len() + r.key.as_ref().map_or(0, Bytes::len)).sum(),
+            NewRecords::List(records) => {
+                records.iter().map(|r| r.value.len() + r.key.as_ref().map_or(0, Bytes::len)).sum()
+            }
             NewRecords::Batch(batch) => batch.bytes(),
         };
         if size as u64 > RECORD_BYTES_MAX {
-            return Err(StoreError::TooLarge { what: "a request", size: size as u64, limit: RECORD_BYTES_MAX });
+            return Err(StoreError::TooLarge {
+                what: "a request",
+                size: size as u64,
+                limit: RECORD_BYTES_MAX,
+            });
         }
         let mut request = Request::default();
         // Which append a partition has.
@@ -215,23 +238,34 @@ impl Ingest {
             NewRecords::List(records) => {
                 for record in records {
                     let key = record.key.as_deref();
-                    let chosen = record.partition.map_or_else(|| self.partition(key.map(hash_key), count), |p| p.0 as usize);
+                    let chosen = record
+                        .partition
+                        .map_or_else(|| self.partition(key.map(hash_key), count), |p| p.0 as usize);
                     let batch = request.batch(&mut appends, chosen).ok_or_else(unknown)?;
                     let timestamp = record.timestamp.0;
-                    batch.push(Event { timestamp, key, value: &record.value, port: 0, origin: None });
+                    batch.push(Event {
+                        timestamp,
+                        key,
+                        value: &record.value,
+                        port: 0,
+                        origin: None,
+                    });
                     for (name, value) in &record.headers {
                         batch.push_header(name, value);
                     }
                 }
             }
             NewRecords::Batch(batch) if count == 1 && !batch.is_empty() => {
-                request.places = Places { partitions: vec![Partition(0)], places: vec![0; batch.len()] };
+                request.places =
+                    Places { partitions: vec![Partition(0)], places: vec![0; batch.len()] };
                 request.batches = vec![batch];
             }
             NewRecords::Batch(batch) => {
                 for i in 0..batch.len() {
                     let hash = batch.key(i).map(|_| batch.hash(i));
-                    let to = request.batch(&mut appends, self.partition(hash, count)).ok_or_else(unknown)?;
+                    let to = request
+                        .batch(&mut appends, self.partition(hash, count))
+                        .ok_or_else(unknown)?;
                     to.push_from(&batch, i);
                 }
             }
@@ -247,15 +281,25 @@ impl Ingest {
     }
 
     /// Queues the commit of a request, with its entry if it has an id.
-    fn submit(self: &Arc<Self>, topic: &TopicName, request: Request, entry: Option<(Vec<u8>, [u8; 32])>, done: IngestDone) {
+    fn submit(
+        self: &Arc<Self>,
+        topic: &TopicName,
+        request: Request,
+        entry: Option<(Vec<u8>, [u8; 32])>,
+        done: IngestDone,
+    ) {
         let Request { places, batches } = request;
         let appends = places.partitions.iter().zip(batches).map(|(partition, batch)| Append {
             topic: topic.clone(),
             partition: *partition,
             records: Arc::new(batch),
         });
-        let mut commit =
-            Commit { domain: DomainName::ingest(), epoch: Epoch(0), rows: Vec::new(), appends: appends.collect() };
+        let mut commit = Commit {
+            domain: DomainName::ingest(),
+            epoch: Epoch(0),
+            rows: Vec::new(),
+            appends: appends.collect(),
+        };
         let now = self.store.clock.now().wall;
         let receipt = entry.as_ref().map(|(key, body_hash)| {
             commit.rows.push(Change { key: time_key(now, key), value: Some(Bytes::new()) });
@@ -264,7 +308,8 @@ impl Ingest {
         let ingest = self.clone();
         let answer = move |result: Result<Receipt, StoreError>| {
             let result = result.map(|receipt| {
-                let firsts: Vec<Offset> = receipt.appended.iter().map(|(_, _, first, _)| *first).collect();
+                let firsts: Vec<Offset> =
+                    receipt.appended.iter().map(|(_, _, first, _)| *first).collect();
                 places.answer(&firsts, false)
             });
             let flight = entry.and_then(|(key, _)| ingest.in_flight().remove(&key));
@@ -377,7 +422,13 @@ impl Entry {
         let records = input.u32()? as usize;
         let places = match appends {
             0 | 1 => vec![0; records],
-            _ => input.bytes(records.checked_mul(2)?)?.as_chunks().0.iter().map(|p| u16::from_le_bytes(*p)).collect(),
+            _ => input
+                .bytes(records.checked_mul(2)?)?
+                .as_chunks()
+                .0
+                .iter()
+                .map(|p| u16::from_le_bytes(*p))
+                .collect(),
         };
         let firsts = input.bytes(appends.checked_mul(8)?)?.as_chunks().0;
         input.0.is_empty().then(|| Self {

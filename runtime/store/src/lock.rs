@@ -42,10 +42,14 @@ pub(crate) fn check_format(disk: &dyn Disk, root: &Path) -> Result<(), StoreErro
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = disk.list(root).map_err(|e| StoreError::io("listing", root, e))?;
-            if names.iter().any(|name| ["journal", "snapshots", "topics", "state"].contains(&name.as_str())) {
+            if names
+                .iter()
+                .any(|name| ["journal", "snapshots", "topics", "state"].contains(&name.as_str()))
+            {
                 return refused("none".into());
             }
-            write_all(disk, &path, format!("weir {FORMAT}\n").as_bytes()).map_err(|e| StoreError::io("writing", &path, e))
+            write_all(disk, &path, format!("weir {FORMAT}\n").as_bytes())
+                .map_err(|e| StoreError::io("writing", &path, e))
         }
         Err(error) => Err(StoreError::io("reading", &path, error)),
     }

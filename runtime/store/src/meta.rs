@@ -51,36 +51,52 @@ impl Meta {
     }
 
     /// Takes the epoch of a record in. False if the record was applied before.
-    pub(crate) fn on_epoch(&mut self, domain: &DomainName, epoch: u64) -> Result<bool, Contradiction> {
+    pub(crate) fn on_epoch(
+        &mut self,
+        domain: &DomainName,
+        epoch: u64,
+    ) -> Result<bool, Contradiction> {
         let last = self.epoch(domain);
         if epoch <= last {
             return Ok(false);
         }
         if epoch > last + 1 {
-            return Err(Contradiction("the record before it is missing: epochs are not in sequence"));
+            return Err(Contradiction(
+                "the record before it is missing: epochs are not in sequence",
+            ));
         }
         self.epochs.insert(domain.clone(), epoch);
         Ok(true)
     }
 
     /// Takes the rows of a record in. Answers the topics that changed.
-    pub(crate) fn on_rows(&mut self, domain: &DomainName, rows: &[Change]) -> Result<BTreeSet<TopicName>, Contradiction> {
+    pub(crate) fn on_rows(
+        &mut self,
+        domain: &DomainName,
+        rows: &[Change],
+    ) -> Result<BTreeSet<TopicName>, Contradiction> {
         let mut changed = BTreeSet::new();
         if domain.as_str() != "meta" {
             return Ok(changed);
         }
         for row in rows {
             let Some(name) = row.key.strip_prefix(TOPIC_PREFIX.as_bytes()) else { continue };
-            let name: Option<TopicName> = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+            let name: Option<TopicName> =
+                std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
             let name = name.ok_or(Contradiction("a topic row has no valid name"))?;
             match &row.value {
                 None => {
                     self.topics.remove(&name);
                 }
                 Some(value) => {
-                    let row = TopicRow::decode(value).ok_or(Contradiction("a topic row can not be read"))?;
+                    let row = TopicRow::decode(value)
+                        .ok_or(Contradiction("a topic row can not be read"))?;
                     self.next_topic = self.next_topic.max(row.id + 1);
-                    let fresh = TopicMeta { id: row.id, closed: false, next: vec![0; row.partitions as usize] };
+                    let fresh = TopicMeta {
+                        id: row.id,
+                        closed: false,
+                        next: vec![0; row.partitions as usize],
+                    };
                     let topic = self.topics.entry(name.clone()).or_insert_with(|| fresh.clone());
                     if topic.id != row.id {
                         *topic = fresh;
@@ -94,10 +110,20 @@ impl Meta {
     }
 
     /// Takes an append in.
-    pub(crate) fn on_append(&mut self, topic: &TopicName, partition: u32, first: u64, count: u32) -> Result<(), Contradiction> {
-        let topic = self.topics.get_mut(topic).ok_or(Contradiction("the record appends to a topic that does not exist"))?;
+    pub(crate) fn on_append(
+        &mut self,
+        topic: &TopicName,
+        partition: u32,
+        first: u64,
+        count: u32,
+    ) -> Result<(), Contradiction> {
+        let topic = self
+            .topics
+            .get_mut(topic)
+            .ok_or(Contradiction("the record appends to a topic that does not exist"))?;
         let next = topic.next.get_mut(partition as usize);
-        let next = next.ok_or(Contradiction("the record appends to a partition that does not exist"))?;
+        let next =
+            next.ok_or(Contradiction("the record appends to a partition that does not exist"))?;
         if *next != first {
             return Err(Contradiction("the record appends at another offset than the next"));
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Where settled rows live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewKind {
-    /// In sled, in the directory `state/`. What the program ships with.
+    /// In sled, in the directory `state/` of the real file system, whatever the
+    /// [`crate::Disk`]. What the program ships with.
     Sled,
     /// In memory, rebuilt from snapshot and journal at each open. For the
     /// simulation.

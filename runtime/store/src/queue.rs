@@ -10,7 +10,8 @@ use crate::{Done, Store, StoreError, journal::record::Prepared};
 /// Decides, when its turn comes, what to commit: it sees all that was queued before
 /// as committed. If it commits nothing, or its turn will never come, it answers its
 /// caller itself.
-pub(crate) type Decide = Box<dyn FnOnce(Result<&Store, StoreError>) -> Option<(Prepared, Done)> + Send>;
+pub(crate) type Decide =
+    Box<dyn FnOnce(Result<&Store, StoreError>) -> Option<(Prepared, Done)> + Send>;
 
 pub(crate) enum Entry {
     Commit(Box<Prepared>, Done),

@@ -6,7 +6,10 @@ use weir_core::ids::{Epoch, TopicName};
 
 use crate::{
     Disk, Options, StoreError, ViewKind,
-    journal::{self, Journal, record::{BAD_BODY, Kind, Record}},
+    journal::{
+        self, Journal,
+        record::{BAD_BODY, Kind, Record},
+    },
     meta::Meta,
     rows::{MemoryView, RowStore, SledView, View},
     snapshot,
@@ -24,7 +27,12 @@ pub(crate) struct Recovered {
 }
 
 /// Recovers from the newest snapshot that is whole, and the journal from there on.
-pub(crate) fn recover(root: &Path, disk: &Arc<dyn Disk>, kind: ViewKind, options: &Options) -> Result<Recovered, StoreError> {
+pub(crate) fn recover(
+    root: &Path,
+    disk: &Arc<dyn Disk>,
+    kind: ViewKind,
+    options: &Options,
+) -> Result<Recovered, StoreError> {
     let snapshots = snapshot::dir(root);
     disk.create_dir(&snapshots).map_err(|e| StoreError::io("creating", &snapshots, e))?;
     let (view, mut why): (Arc<dyn View>, Option<String>) = match kind {
@@ -36,14 +44,23 @@ pub(crate) fn recover(root: &Path, disk: &Arc<dyn Disk>, kind: ViewKind, options
     };
     let positions = snapshot::list(&**disk, &snapshots)?;
     let newest = positions.first().copied().unwrap_or(0);
-    let mut candidates = positions.into_iter().map(Some).chain([None]).peekable();
-    while let Some(base) = candidates.next() {
+    let candidates = positions.into_iter().map(Some).chain([None]);
+    for base in candidates {
         match attempt(root, disk, &view, base, options, &mut why) {
-            Err(StoreError::Damaged { segment, offset, problem }) if segment.starts_with("snapshots/") => {
-                tracing::error!(segment, offset, problem, "a snapshot is damaged: using an older one");
+            Err(StoreError::Damaged { segment, offset, problem })
+                if segment.starts_with("snapshots/") =>
+            {
+                tracing::error!(
+                    segment,
+                    offset,
+                    problem,
+                    "a snapshot is damaged: using an older one"
+                );
             }
             Ok((mut recovered, rebuilt)) => {
-                if let Some(why) = rebuilt.filter(|_| kind == ViewKind::Sled && !recovered.meta.epochs.is_empty()) {
+                if let Some(why) =
+                    rebuilt.filter(|_| kind == ViewKind::Sled && !recovered.meta.epochs.is_empty())
+                {
                     tracing::warn!(why, "rebuilt state/ from snapshot and journal");
                 }
                 recovered.snapshot = newest;
@@ -53,7 +70,11 @@ pub(crate) fn recover(root: &Path, disk: &Arc<dyn Disk>, kind: ViewKind, options
         }
     }
     // The last candidate is no snapshot, and no snapshot is never damaged.
-    Err(StoreError::Damaged { segment: "snapshots".into(), offset: 0, problem: "no snapshot can be read".into() })
+    Err(StoreError::Damaged {
+        segment: "snapshots".into(),
+        offset: 0,
+        problem: "no snapshot can be read".into(),
+    })
 }
 
 /// Tries one snapshot, or none. Also answers why the view had to be rebuilt.
@@ -65,14 +86,16 @@ fn attempt(
     options: &Options,
     why: &mut Option<String>,
 ) -> Result<(Recovered, Option<String>), StoreError> {
-    let mut snapshot = base.map(|base| snapshot::Reader::open(&**disk, &snapshot::dir(root), base)).transpose()?;
+    let mut snapshot =
+        base.map(|base| snapshot::Reader::open(&**disk, &snapshot::dir(root), base)).transpose()?;
     let position = base.unwrap_or(0);
     let meta = snapshot.as_ref().map(|snapshot| snapshot.meta.clone()).unwrap_or_default();
 
     let settled = match view.position() {
         Some(settled) if settled >= position => settled,
         other => {
-            let reason = if other.is_some() { "it was behind the snapshot" } else { "it was not complete" };
+            let reason =
+                if other.is_some() { "it was behind the snapshot" } else { "it was not complete" };
             why.get_or_insert(reason.to_owned());
             view.clear()?;
             fill(&**view, snapshot.as_mut(), position)?;
@@ -86,13 +109,18 @@ fn attempt(
     why.get_or_insert("it was ahead of the journal".to_owned());
     drop(recovered);
     view.clear()?;
-    let mut snapshot = base.map(|base| snapshot::Reader::open(&**disk, &snapshot::dir(root), base)).transpose()?;
+    let mut snapshot =
+        base.map(|base| snapshot::Reader::open(&**disk, &snapshot::dir(root), base)).transpose()?;
     fill(&**view, snapshot.as_mut(), position)?;
     Ok((bring_up(root, disk, view, meta, position, position, options)?, why.take()))
 }
 
 /// Fills an empty view from a snapshot.
-fn fill(view: &dyn View, snapshot: Option<&mut snapshot::Reader>, position: u64) -> Result<(), StoreError> {
+fn fill(
+    view: &dyn View,
+    snapshot: Option<&mut snapshot::Reader>,
+    position: u64,
+) -> Result<(), StoreError> {
     /// Rows are handed over in parts of about so many bytes.
     const PART_BYTES: usize = 4 << 20;
     let mut part = Vec::new();
@@ -111,7 +139,11 @@ fn fill(view: &dyn View, snapshot: Option<&mut snapshot::Reader>, position: u64)
     put(view, &part, position)
 }
 
-fn put(view: &dyn View, rows: &[(crate::DomainName, Vec<u8>, bytes::Bytes)], position: u64) -> Result<(), StoreError> {
+fn put(
+    view: &dyn View,
+    rows: &[(crate::DomainName, Vec<u8>, bytes::Bytes)],
+    position: u64,
+) -> Result<(), StoreError> {
     let mut rows = rows.iter().map(|(domain, key, value)| (domain, key.as_slice(), Some(value)));
     view.settle(&mut rows, position)
 }
@@ -137,7 +169,8 @@ fn bring_up(
         }
     }
     let each = |record: Record| apply(&record, &mut meta, &rows, &topics, &mut failed, settled);
-    let journal = Journal::open(disk.clone(), journal::dir(root), options.segment_bytes, position, each)?;
+    let journal =
+        Journal::open(disk.clone(), journal::dir(root), options.segment_bytes, position, each)?;
     if let Some((_, (_, error))) = failed.pop_first() {
         return Err(error);
     }
@@ -174,12 +207,23 @@ fn apply(
         topics.follow(&name, topic)?;
     }
     for append in &body.appends {
-        meta.on_append(&append.topic, append.partition.0, append.first, append.count).map_err(|c| damaged(c.0))?;
-        let blocks = block::lengths(&append.blocks).ok_or_else(|| damaged("the blocks of a topic can not be read"))?;
-        topics.append(&append.topic, append.partition, weir_core::ids::Offset(append.first), &blocks, &append.blocks);
+        meta.on_append(&append.topic, append.partition.0, append.first, append.count)
+            .map_err(|c| damaged(c.0))?;
+        let blocks = block::lengths(&append.blocks)
+            .ok_or_else(|| damaged("the blocks of a topic can not be read"))?;
+        topics.append(
+            &append.topic,
+            append.partition,
+            weir_core::ids::Offset(append.first),
+            &blocks,
+            &append.blocks,
+        );
     }
     if header.end() > settled {
-        rows.apply(header.end(), std::iter::once((header.domain.clone(), Epoch(header.epoch.0), body.rows)));
+        rows.apply(
+            header.end(),
+            std::iter::once((header.domain.clone(), Epoch(header.epoch.0), body.rows)),
+        );
     }
     Ok(())
 }

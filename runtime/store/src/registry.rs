@@ -158,11 +158,14 @@ impl Registry {
             metadata,
         };
         self.decide(done, move |registry| match registry.module(&entry.name, &entry.version)? {
-            Some(known) if known.digest == entry.digest => Ok(Decision::Answer((known, Stored::Known))),
+            Some(known) if known.digest == entry.digest => {
+                Ok(Decision::Answer((known, Stored::Known)))
+            }
             Some(known) => Err(conflict(&known)),
             None => {
                 // It may have been removed with its last other name, meanwhile.
-                registry.module_bytes(&entry.digest)?;
+                let path = module_path(&registry.store, &entry.digest);
+                registry.store.disk.open(&path).map_err(|e| StoreError::io("reading", &path, e))?;
                 let row = ModuleRow {
                     digest: entry.digest.0,
                     bytes: entry.bytes,
@@ -179,7 +182,11 @@ impl Registry {
     ///
     /// # Errors
     /// If the row can not be read.
-    pub fn module(&self, name: &ModuleName, version: &str) -> Result<Option<ModuleEntry>, StoreError> {
+    pub fn module(
+        &self,
+        name: &ModuleName,
+        version: &str,
+    ) -> Result<Option<ModuleEntry>, StoreError> {
         let key = module_key(name, version);
         let row = self.store.get(&DomainName::meta(), &key)?;
         row.map(|row| module_entry(&key, &row)).transpose()
@@ -207,10 +214,10 @@ impl Registry {
     /// # Errors
     /// `Full`, `Io`.
     pub fn write_bytes(&self, digest: &ModuleDigest, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = module_path(&self.store, digest);
-        if self.store.disk.open(&path).and_then(|file| file.length()).is_ok_and(|length| length == bytes.len() as u64) {
+        if self.module_bytes(digest).is_ok() {
             return Ok(());
         }
+        let path = module_path(&self.store, digest);
         write_all(&*self.store.disk, &path, bytes).map_err(|e| StoreError::io("writing", &path, e))
     }
 
@@ -221,13 +228,18 @@ impl Registry {
     pub fn module_bytes(&self, digest: &ModuleDigest) -> Result<Bytes, StoreError> {
         let path = module_path(&self.store, digest);
         let bytes = read_all(&*self.store.disk, &path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => StoreError::Unknown { what: "module", name: digest.to_string() },
+            io::ErrorKind::NotFound => {
+                StoreError::Unknown { what: "module", name: digest.to_string() }
+            }
             _ => StoreError::io("reading", &path, error),
         })?;
         let found: [u8; 32] = Sha256::digest(&bytes).into();
         if found != digest.0 {
             return Err(StoreError::Damaged {
-                segment: format!("modules/{}", path.file_name().unwrap_or_default().to_string_lossy()),
+                segment: format!(
+                    "modules/{}",
+                    path.file_name().unwrap_or_default().to_string_lossy()
+                ),
                 offset: 0,
                 problem: "the bytes are not those of the module: upload it again".into(),
             });
@@ -242,7 +254,9 @@ impl Registry {
     pub fn remove_bytes(&self, digest: &ModuleDigest) -> Result<(), StoreError> {
         let path = module_path(&self.store, digest);
         match self.store.disk.remove(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("removing", &path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::io("removing", &path, error))
+            }
             _ => Ok(()),
         }
     }
@@ -264,7 +278,10 @@ impl Registry {
         });
         self.decide(done, move |registry| {
             Ok(match registry.module(&name, &version)? {
-                Some(known) => Decision::Change(vec![Change { key: of_module, value: None }], Some(known.digest)),
+                Some(known) => Decision::Change(
+                    vec![Change { key: of_module, value: None }],
+                    Some(known.digest),
+                ),
                 None => Decision::Answer(None),
             })
         });
@@ -272,7 +289,13 @@ impl Registry {
 
     /// Stores a new revision of a pipeline. A new pipeline begins with this status; of
     /// a known one `status` replaces the old one if it is given.
-    pub fn put_pipeline(&self, name: &PipelineName, document: Bytes, status: Option<Bytes>, done: Answer<PipelineEntry>) {
+    pub fn put_pipeline(
+        &self,
+        name: &PipelineName,
+        document: Bytes,
+        status: Option<Bytes>,
+        done: Answer<PipelineEntry>,
+    ) {
         let name = name.clone();
         let now = self.store.clock.now().wall;
         self.decide(done, move |registry| {
@@ -282,20 +305,34 @@ impl Registry {
                     status: status.unwrap_or_else(|| known.status.clone()),
                     ..known
                 },
-                None => PipelineEntry { name, revision: 1, created: now, status: status.unwrap_or_default() },
+                None => PipelineEntry {
+                    name,
+                    revision: 1,
+                    created: now,
+                    status: status.unwrap_or_default(),
+                },
             };
             let revision = RevisionRow { created: now.0, document };
-            let rows = vec![put_pipeline(&entry)?, put(revision_key(&entry.name, entry.revision), &revision)?];
+            let rows = vec![
+                put_pipeline(&entry)?,
+                put(revision_key(&entry.name, entry.revision), &revision)?,
+            ];
             Ok(Decision::Change(rows, entry))
         });
     }
 
     /// Replaces the status of a pipeline. `Unknown` if there is none.
-    pub fn set_pipeline_status(&self, name: &PipelineName, status: Bytes, done: Answer<PipelineEntry>) {
+    pub fn set_pipeline_status(
+        &self,
+        name: &PipelineName,
+        status: Bytes,
+        done: Answer<PipelineEntry>,
+    ) {
         let name = name.clone();
         self.decide(done, move |registry| {
             let known = registry.pipeline(&name)?;
-            let known = known.ok_or_else(|| StoreError::Unknown { what: "pipeline", name: name.to_string() })?;
+            let known = known
+                .ok_or_else(|| StoreError::Unknown { what: "pipeline", name: name.to_string() })?;
             let entry = PipelineEntry { status, ..known };
             Ok(Decision::Change(vec![put_pipeline(&entry)?], entry))
         });
@@ -316,14 +353,21 @@ impl Registry {
     /// # Errors
     /// If a row can not be read.
     pub fn pipelines(&self) -> Result<Vec<PipelineEntry>, StoreError> {
-        self.with_prefix(PIPELINE_PREFIX)?.iter().map(|(key, row)| pipeline_entry(key, row)).collect()
+        self.with_prefix(PIPELINE_PREFIX)?
+            .iter()
+            .map(|(key, row)| pipeline_entry(key, row))
+            .collect()
     }
 
     /// One revision of a pipeline.
     ///
     /// # Errors
     /// If the row can not be read.
-    pub fn revision(&self, name: &PipelineName, revision: u32) -> Result<Option<Revision>, StoreError> {
+    pub fn revision(
+        &self,
+        name: &PipelineName,
+        revision: u32,
+    ) -> Result<Option<Revision>, StoreError> {
         let key = revision_key(name, revision);
         let row = self.store.get(&DomainName::meta(), &key)?;
         row.map(|row| revision_entry(&key, &row)).transpose()
@@ -367,7 +411,12 @@ impl Registry {
             };
             match decision {
                 Ok(Decision::Change(rows, answer)) => {
-                    let commit = Commit { domain: DomainName::meta(), epoch: Epoch(0), rows, appends: Vec::new() };
+                    let commit = Commit {
+                        domain: DomainName::meta(),
+                        epoch: Epoch(0),
+                        rows,
+                        appends: Vec::new(),
+                    };
                     prepare(commit, Box::new(move |result| done(result.map(|_| answer))))
                 }
                 Ok(Decision::Answer(answer)) => {
@@ -422,7 +471,11 @@ fn revision_key(name: &PipelineName, revision: u32) -> Vec<u8> {
 }
 
 fn put_pipeline(entry: &PipelineEntry) -> Result<Change, StoreError> {
-    let row = PipelineRow { revision: entry.revision, created: entry.created.0, status: entry.status.clone() };
+    let row = PipelineRow {
+        revision: entry.revision,
+        created: entry.created.0,
+        status: entry.status.clone(),
+    };
     put(format!("{PIPELINE_PREFIX}{}", entry.name).into_bytes(), &row)
 }
 
@@ -438,11 +491,17 @@ fn read<T: DeserializeOwned>(key: &[u8], row: &[u8]) -> Result<T, StoreError> {
 
 fn unreadable(key: &[u8]) -> StoreError {
     let problem = "the row can not be read".into();
-    StoreError::Damaged { segment: format!("meta:{}", String::from_utf8_lossy(key)), offset: 0, problem }
+    StoreError::Damaged {
+        segment: format!("meta:{}", String::from_utf8_lossy(key)),
+        offset: 0,
+        problem,
+    }
 }
 
 fn module_entry(key: &[u8], row: &[u8]) -> Result<ModuleEntry, StoreError> {
-    let names = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(MODULE_PREFIX)?.split_once('/'));
+    let names = std::str::from_utf8(key)
+        .ok()
+        .and_then(|key| key.strip_prefix(MODULE_PREFIX)?.split_once('/'));
     let (name, version) = names.ok_or_else(|| unreadable(key))?;
     let row: ModuleRow = read(key, row)?;
     Ok(ModuleEntry {
@@ -456,7 +515,9 @@ fn module_entry(key: &[u8], row: &[u8]) -> Result<ModuleEntry, StoreError> {
 }
 
 fn pipeline_entry(key: &[u8], row: &[u8]) -> Result<PipelineEntry, StoreError> {
-    let name = std::str::from_utf8(key).ok().and_then(|key| key.strip_prefix(PIPELINE_PREFIX)?.parse().ok());
+    let name = std::str::from_utf8(key)
+        .ok()
+        .and_then(|key| key.strip_prefix(PIPELINE_PREFIX)?.parse().ok());
     let row: PipelineRow = read(key, row)?;
     Ok(PipelineEntry {
         name: name.ok_or_else(|| unreadable(key))?,
@@ -467,7 +528,8 @@ fn pipeline_entry(key: &[u8], row: &[u8]) -> Result<PipelineEntry, StoreError> {
 }
 
 fn revision_entry(key: &[u8], row: &[u8]) -> Result<Revision, StoreError> {
-    let number = key.last_chunk().copied().map(u32::from_be_bytes).ok_or_else(|| unreadable(key))?;
+    let number =
+        key.last_chunk().copied().map(u32::from_be_bytes).ok_or_else(|| unreadable(key))?;
     let row: RevisionRow = read(key, row)?;
     Ok(Revision { revision: number, created: EventTime(row.created), document: row.document })
 }

@@ -14,7 +14,7 @@
 //! ```
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::TopicName;
 
 use crate::{
-    Disk, DomainName, StoreError,
+    Change, Disk, DomainName, StoreError,
     codec::{Input, patch, put_block, put_name, read_u32, read_u64},
     disk::File,
     journal::{
@@ -76,13 +76,25 @@ pub(crate) fn prune(disk: &dyn Disk, dir: &Path) -> Result<Option<u64>, StoreErr
 
 /// Makes the snapshot of a position from the newest good one before it and the
 /// journal since.
-pub(crate) fn make(disk: &dyn Disk, root: &Path, segments: &[Segment], position: u64) -> Result<(), StoreError> {
+pub(crate) fn make(
+    disk: &dyn Disk,
+    root: &Path,
+    segments: &[Segment],
+    position: u64,
+) -> Result<(), StoreError> {
     let dir = dir(root);
     let older: Vec<u64> = list(disk, &dir)?.into_iter().filter(|older| *older < position).collect();
     for base in older {
         match merge(disk, root, Some(base), segments, position) {
-            Err(StoreError::Damaged { segment, offset, problem }) if segment.starts_with("snapshots/") => {
-                tracing::error!(segment, offset, problem, "a snapshot is damaged: using an older one");
+            Err(StoreError::Damaged { segment, offset, problem })
+                if segment.starts_with("snapshots/") =>
+            {
+                tracing::error!(
+                    segment,
+                    offset,
+                    problem,
+                    "a snapshot is damaged: using an older one"
+                );
             }
             result => return result,
         }
@@ -90,30 +102,50 @@ pub(crate) fn make(disk: &dyn Disk, root: &Path, segments: &[Segment], position:
     merge(disk, root, None, segments, position)
 }
 
-fn merge(disk: &dyn Disk, root: &Path, base: Option<u64>, segments: &[Segment], position: u64) -> Result<(), StoreError> {
+fn merge(
+    disk: &dyn Disk,
+    root: &Path,
+    base: Option<u64>,
+    segments: &[Segment],
+    position: u64,
+) -> Result<(), StoreError> {
     let dir = dir(root);
     let mut base = base.map(|base| Reader::open(disk, &dir, base)).transpose()?;
-    let (mut meta, from) = base.as_ref().map_or((Meta::default(), 0), |base| (base.meta.clone(), base.position));
+    let (mut meta, from) =
+        base.as_ref().map_or((Meta::default(), 0), |base| (base.meta.clone(), base.position));
 
     // The journal up to the position, and no further: the rest is being written.
-    let mut chain: Vec<Segment> = segments.iter().copied().filter(|segment| segment.base < position).collect();
+    let mut chain: Vec<Segment> =
+        segments.iter().copied().filter(|segment| segment.base < position).collect();
     if let Some(last) = chain.last_mut() {
         last.end = Some(last.end.unwrap_or(position).min(position));
     }
-    let mut changes: BTreeMap<(DomainName, Vec<u8>), Option<Bytes>> = BTreeMap::new();
+    // By domain; sorted only when each key is there once.
+    let mut changes: BTreeMap<DomainName, HashMap<Vec<u8>, Option<Bytes>>> = BTreeMap::new();
     replay::replay(disk, &crate::journal::dir(root), &chain, from, |record| {
-        fold(&mut meta, &record, |domain, change| {
-            changes.insert((domain.clone(), change.key), change.value);
-        })
+        let rows = fold(&mut meta, &record)?;
+        if !rows.is_empty() {
+            let of_domain = changes.entry(record.header.domain.clone()).or_default();
+            of_domain.extend(rows.into_iter().map(|change| (change.key, change.value)));
+        }
+        Ok(())
     })?;
+    let changes = changes.into_iter().flat_map(|(domain, rows)| {
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        rows.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        rows.into_iter().map(move |(key, value)| ((domain.clone(), key), value))
+    });
 
     let target = path(&dir, position);
     let temporary = target.with_extension("tmp");
     let io = |what: &str, e| StoreError::io(what, &target, e);
-    let file = disk.append(&temporary).and_then(|file| file.truncate(0).map(|()| file)).map_err(|e| io("creating", e))?;
+    let file = disk
+        .append(&temporary)
+        .and_then(|file| file.truncate(0).map(|()| file))
+        .map_err(|e| io("creating", e))?;
     let written = (|| {
         let mut writer = Writer::begin(&*file, position, &meta).map_err(|e| io("writing", e))?;
-        let mut changes = changes.into_iter().peekable();
+        let mut changes = changes.peekable();
         let mut put = |domain: &DomainName, key: &[u8], value: Option<&Bytes>| match value {
             Some(value) => writer.row(domain, key, value).map_err(|e| io("writing", e)),
             None => Ok(()),
@@ -142,26 +174,21 @@ fn merge(disk: &dyn Disk, root: &Path, base: Option<u64>, segments: &[Segment], 
     written
 }
 
-/// Takes a record into the fold, once, and hands over its row changes.
-fn fold(
-    meta: &mut Meta,
-    record: &Record,
-    mut each: impl FnMut(&DomainName, crate::Change),
-) -> Result<(), StoreError> {
+/// Takes a record into the fold, once, and answers its row changes.
+fn fold(meta: &mut Meta, record: &Record) -> Result<Vec<Change>, StoreError> {
     let header = &record.header;
-    if header.kind == Kind::Rest {
-        return Ok(());
-    }
-    if !meta.on_epoch(&header.domain, header.epoch.0).map_err(|c| record.damaged(c.0))? {
-        return Ok(());
+    if header.kind == Kind::Rest
+        || !meta.on_epoch(&header.domain, header.epoch.0).map_err(|c| record.damaged(c.0))?
+    {
+        return Ok(Vec::new());
     }
     let body = record.body().ok_or_else(|| record.damaged(BAD_BODY))?;
     meta.on_rows(&header.domain, &body.rows).map_err(|c| record.damaged(c.0))?;
     for append in &body.appends {
-        meta.on_append(&append.topic, append.partition.0, append.first, append.count).map_err(|c| record.damaged(c.0))?;
+        meta.on_append(&append.topic, append.partition.0, append.first, append.count)
+            .map_err(|c| record.damaged(c.0))?;
     }
-    body.rows.into_iter().for_each(|change| each(&header.domain, change));
-    Ok(())
+    Ok(body.rows)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -267,14 +294,21 @@ impl Reader {
         }
         let mut header = [0; HEADER];
         reader.file.read_at(0, &mut header).map_err(io)?;
-        if &header[..8] != MAGIC || read_u32(&header, 12) != header_crc(&header) || read_u64(&header, 16) != position {
+        if &header[..8] != MAGIC
+            || read_u32(&header, 12) != header_crc(&header)
+            || read_u64(&header, 16) != position
+        {
             return Err(reader.damaged("this is not the snapshot that its name says"));
         }
         if read_u32(&header, 8) != VERSION {
-            return Err(StoreError::Format { found: read_u32(&header, 8).to_string(), expected: VERSION });
+            return Err(StoreError::Format {
+                found: read_u32(&header, 8).to_string(),
+                expected: VERSION,
+            });
         }
         let (kind, payload) = reader.next_frame()?;
-        let stored: Option<StoredMeta> = (kind == META).then(|| postcard::from_bytes(&payload).ok()).flatten();
+        let stored: Option<StoredMeta> =
+            (kind == META).then(|| postcard::from_bytes(&payload).ok()).flatten();
         let stored = stored.ok_or_else(|| reader.damaged("its first frame can not be read"))?;
         reader.meta = Meta {
             epochs: stored.epochs.into_iter().collect(),
@@ -335,7 +369,11 @@ impl Reader {
 
     fn damaged(&self, problem: &str) -> StoreError {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        StoreError::Damaged { segment: format!("snapshots/{name}"), offset: self.at, problem: problem.into() }
+        StoreError::Damaged {
+            segment: format!("snapshots/{name}"),
+            offset: self.at,
+            problem: problem.into(),
+        }
     }
 }
 

@@ -40,7 +40,8 @@ pub type TopicDone = Box<dyn FnOnce(Result<TopicInfo, StoreError>) + Send>;
 /// Beyond so many times `settle_bytes`, commits wait for rows to be settled.
 const SETTLE_LIMIT: u64 = 8;
 /// Prefixes of rows in the domain `meta` that belong to the store.
-const RESERVED: [&str; 4] = [TOPIC_PREFIX, registry::MODULE_PREFIX, registry::PIPELINE_PREFIX, registry::REVISION_PREFIX];
+const RESERVED: [&str; 4] =
+    [TOPIC_PREFIX, registry::MODULE_PREFIX, registry::PIPELINE_PREFIX, registry::REVISION_PREFIX];
 
 /// A journaled, ordered key-value store per commit domain, with topics.
 pub struct Store {
@@ -91,7 +92,8 @@ impl Store {
         let held = lock::take(&*disk, dir)?;
         lock::check_format(&*disk, dir)?;
         registry::open(&*disk, dir)?;
-        let Recovered { journal, meta, rows, topics, snapshot } = recover(dir, &disk, view, &options)?;
+        let Recovered { journal, meta, rows, topics, snapshot } =
+            recover(dir, &disk, view, &options)?;
         Ok(Arc::new(Self {
             root: dir.into(),
             disk,
@@ -115,10 +117,13 @@ impl Store {
     /// Refused as `Fenced`, `UnknownTopic`, `TopicClosed`, `TooLarge`, `Reserved` or
     /// `Full` it has left nothing behind; as `Stopped` it may turn up at the next open.
     pub fn submit(&self, commit: Commit, done: Done) {
-        let reserved = (commit.domain == DomainName::meta()).then_some(&commit.rows).and_then(|rows| {
-            let owner = |row: &Change| RESERVED.into_iter().find(|prefix| row.key.starts_with(prefix.as_bytes()));
-            rows.iter().find_map(owner)
-        });
+        let reserved =
+            (commit.domain == DomainName::meta()).then_some(&commit.rows).and_then(|rows| {
+                let owner = |row: &Change| {
+                    RESERVED.into_iter().find(|prefix| row.key.starts_with(prefix.as_bytes()))
+                };
+                rows.iter().find_map(owner)
+            });
         let prepared = match reserved {
             Some(prefix) => Err(StoreError::Reserved(prefix)),
             None => Prepared::new(commit, None),
@@ -159,7 +164,9 @@ impl Store {
         let entries = entries.into_iter().filter_map(|entry| match entry {
             Entry::Commit(prepared, done) => Some((Ok(prepared), done)),
             Entry::Refused(error, done) => Some((Err(error), done)),
-            Entry::Decide(decide) => decide(Ok(self)).map(|(prepared, done)| (Ok(Box::new(prepared)), done)),
+            Entry::Decide(decide) => {
+                decide(Ok(self)).map(|(prepared, done)| (Ok(Box::new(prepared)), done))
+            }
         });
         let entries: Vec<_> = entries.collect();
         let (outcomes, touched) = self.commit(entries);
@@ -171,7 +178,10 @@ impl Store {
     }
 
     /// Makes a group durable and visible. Also answers the topics that it touched.
-    fn commit(&self, entries: Vec<(Result<Box<Prepared>, StoreError>, Done)>) -> (Vec<Outcome>, Vec<TopicName>) {
+    fn commit(
+        &self,
+        entries: Vec<(Result<Box<Prepared>, StoreError>, Done)>,
+    ) -> (Vec<Outcome>, Vec<TopicName>) {
         let mut core = self.core();
         let behind = self.topics.catch_up().err();
         let mut plan = Plan::new(&core.meta, core.journal.end(), behind);
@@ -180,8 +190,10 @@ impl Store {
             Outcome { done, result }
         };
         let mut outcomes: Vec<Outcome> = entries.into_iter().map(admit).collect();
-        let records: Vec<&[u8]> =
-            outcomes.iter().filter_map(|outcome| Some(outcome.result.as_ref().ok()?.bytes.as_slice())).collect();
+        let records: Vec<&[u8]> = outcomes
+            .iter()
+            .filter_map(|outcome| Some(outcome.result.as_ref().ok()?.bytes.as_slice()))
+            .collect();
         if records.is_empty() {
             return (outcomes, Vec::new());
         }
@@ -195,7 +207,11 @@ impl Store {
         let mut rows = Vec::new();
         for prepared in outcomes.iter_mut().filter_map(|outcome| outcome.result.as_mut().ok()) {
             self.publish(&mut core.meta, prepared, &mut touched);
-            rows.push((prepared.domain.clone(), prepared.epoch, std::mem::take(&mut prepared.rows)));
+            rows.push((
+                prepared.domain.clone(),
+                prepared.epoch,
+                std::mem::take(&mut prepared.rows),
+            ));
         }
         self.rows.apply(core.journal.end(), rows.into_iter());
         drop(core);
@@ -216,7 +232,9 @@ impl Store {
             .map_err(|contradiction| contradiction.0.to_owned())
             .and_then(|changed| {
                 for name in changed {
-                    self.topics.follow(&name, meta.topics.get(&name)).map_err(|error| error.to_string())?;
+                    self.topics
+                        .follow(&name, meta.topics.get(&name))
+                        .map_err(|error| error.to_string())?;
                     touched.push(name);
                 }
                 Ok(())
@@ -225,12 +243,20 @@ impl Store {
             tracing::error!(domain = %prepared.domain, epoch = %prepared.epoch, problem, "a commit could not be followed");
         }
         for append in &prepared.appends {
-            if let Err(contradiction) = meta.on_append(&append.topic, append.partition.0, append.first.0, append.count) {
+            if let Err(contradiction) =
+                meta.on_append(&append.topic, append.partition.0, append.first.0, append.count)
+            {
                 tracing::error!(topic = %append.topic, problem = contradiction.0, "an append could not be followed");
                 continue;
             }
             let bytes = prepared.bytes.get(append.bytes.clone()).unwrap_or_default();
-            self.topics.append(&append.topic, append.partition, append.first, &append.blocks, bytes);
+            self.topics.append(
+                &append.topic,
+                append.partition,
+                append.first,
+                &append.blocks,
+                bytes,
+            );
             touched.push(append.topic.clone());
         }
     }
@@ -244,15 +270,19 @@ impl Store {
     pub fn upkeep(&self) -> Result<(), StoreError> {
         let mut upkeep = self.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
         let last = self.last_commit.load(Ordering::Relaxed);
-        let idle = Duration::from_millis(milliseconds(self.clock.now().monotonic).saturating_sub(last));
+        let idle =
+            Duration::from_millis(milliseconds(self.clock.now().monotonic).saturating_sub(last));
         if idle >= self.options.rest_after {
             self.rest()?;
         }
         let unsettled = self.rows.unsettled_bytes();
-        if unsettled > self.options.settle_bytes || (unsettled > 0 && idle >= self.options.settle_idle) {
+        if unsettled > self.options.settle_bytes
+            || (unsettled > 0 && idle >= self.options.settle_idle)
+        {
             self.rows.settle()?;
         }
-        let due = self.rows.position().saturating_sub(upkeep.snapshot) > self.options.snapshot_bytes;
+        let due =
+            self.rows.position().saturating_sub(upkeep.snapshot) > self.options.snapshot_bytes;
         if due && !upkeep.topics_in_doubt {
             self.snapshot(&mut upkeep)?;
         }
@@ -274,7 +304,9 @@ impl Store {
         }
         snapshot::make(&*self.disk, &self.root, &segments, position)?;
         upkeep.snapshot = position;
-        let Some(needed) = snapshot::prune(&*self.disk, &snapshot::dir(&self.root))? else { return Ok(()) };
+        let Some(needed) = snapshot::prune(&*self.disk, &snapshot::dir(&self.root))? else {
+            return Ok(());
+        };
         let gone = self.core().journal.forget_before(needed);
         for path in gone {
             self.disk.remove(&path).map_err(|e| StoreError::io("removing", &path, e))?;
@@ -335,7 +367,13 @@ impl Store {
     ///
     /// # Errors
     /// If the view can not be read.
-    pub fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, limit: usize) -> Result<Rows, StoreError> {
+    pub fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Rows, StoreError> {
         self.rows.scan(domain, from, to, limit)
     }
 
@@ -346,7 +384,8 @@ impl Store {
         self.decide(Box::new(move |store| {
             match store.and_then(|store| store.scan(&domain, &[], None, usize::MAX)) {
                 Ok(rows) => {
-                    let rows = rows.into_iter().map(|(key, _)| Change { key, value: None }).collect();
+                    let rows =
+                        rows.into_iter().map(|(key, _)| Change { key, value: None }).collect();
                     prepare(Commit { domain, epoch: Epoch(0), rows, appends: Vec::new() }, done)
                 }
                 Err(error) => {
@@ -364,12 +403,19 @@ impl Store {
         self.change_topic(name, done, move |name, known, next_id| {
             let limit = u64::from(TopicConfig::PARTITIONS_MAX);
             if partitions == 0 || u64::from(partitions) > limit {
-                return Err(StoreError::TooLarge { what: "the number of partitions", size: partitions.into(), limit });
+                return Err(StoreError::TooLarge {
+                    what: "the number of partitions",
+                    size: partitions.into(),
+                    limit,
+                });
             }
             match known {
                 None => Ok(Some(Some(TopicRow { id: next_id, partitions, closed: false }))),
                 Some(row) if row.partitions == partitions => Ok(None),
-                Some(row) => Err(StoreError::TopicConflict { topic: name.clone(), partitions: row.partitions }),
+                Some(row) => Err(StoreError::TopicConflict {
+                    topic: name.clone(),
+                    partitions: row.partitions,
+                }),
             }
         });
     }
@@ -397,7 +443,13 @@ impl Store {
         &self,
         name: &TopicName,
         done: TopicDone,
-        change: impl FnOnce(&TopicName, Option<TopicRow>, u64) -> Result<Option<Option<TopicRow>>, StoreError> + Send + 'static,
+        change: impl FnOnce(
+            &TopicName,
+            Option<TopicRow>,
+            u64,
+        ) -> Result<Option<Option<TopicRow>>, StoreError>
+        + Send
+        + 'static,
     ) {
         let name = name.clone();
         self.decide(Box::new(move |store| {
@@ -421,8 +473,12 @@ impl Store {
                     return None;
                 }
             };
-            let rows = vec![Change { key: TopicRow::key(&name), value: row.map(|row| row.encode().into()) }];
-            let commit = Commit { domain: DomainName::meta(), epoch: Epoch(0), rows, appends: Vec::new() };
+            let rows = vec![Change {
+                key: TopicRow::key(&name),
+                value: row.map(|row| row.encode().into()),
+            }];
+            let commit =
+                Commit { domain: DomainName::meta(), epoch: Epoch(0), rows, appends: Vec::new() };
             // What it is after the commit, or was before if it is gone.
             let info = store.topics.describe(&name, row.as_ref()).or(before);
             let answer = move |result: Result<Receipt, StoreError>| {
@@ -436,7 +492,8 @@ impl Store {
     fn topic_row(&self, name: &TopicName) -> (Option<TopicRow>, u64) {
         let core = self.core();
         let row = core.meta.topics.get(name);
-        let row = row.map(|t| TopicRow { id: t.id, partitions: t.next.len() as u32, closed: t.closed });
+        let row =
+            row.map(|t| TopicRow { id: t.id, partitions: t.next.len() as u32, closed: t.closed });
         (row, core.meta.next_topic)
     }
 

@@ -65,7 +65,9 @@ impl Threads {
                 let error = of_upkeep.upkeep().err().map(|error| error.to_string());
                 if error != failing {
                     match &error {
-                        Some(error) => tracing::error!(error, "upkeep of the store failed: trying again"),
+                        Some(error) => {
+                            tracing::error!(error, "upkeep of the store failed: trying again")
+                        }
                         None => tracing::info!("upkeep of the store works again"),
                     }
                 }

@@ -140,6 +140,12 @@ impl World {
         &self.live.as_ref().expect("the machine is up").store
     }
 
+    /// How many actors are not done.
+    #[must_use]
+    pub fn actors(&self) -> usize {
+        self.live.as_ref().map_or(0, |live| live.actors.len())
+    }
+
     /// Changes what is run from the next start on.
     pub fn setup(&mut self) -> &mut Setup {
         &mut self.setup

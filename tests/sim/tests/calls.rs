@@ -183,7 +183,8 @@ fn known_id_still_running_attaches() {
 
 /// P9: an answer is kept until its caller's commit holds it, not for a time.
 ///
-/// Fails with: dropping an answer's row at the barrier after the one that wrote it.
+/// Fails without: the answers in `restore`, as if they had expired while the machine
+/// was down.
 #[test]
 fn caller_waits_longer_than_any_retention() {
     let mut waited = 0;

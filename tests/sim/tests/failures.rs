@@ -78,9 +78,10 @@ fn failure_in_mid_batch_keeps_key_order() {
     assert_clean(&world);
 }
 
-/// P13: a batch that traps runs again in halves, until the bad event stands alone.
+/// P13: a batch that traps runs again in halves, until the bad event stands alone;
+/// it alone has failed.
 ///
-/// Fails with: giving a batch that trapped up as a whole.
+/// Fails with: failing all events of a batch that trapped.
 #[test]
 fn trap_in_a_batch_costs_one_event_only() {
     let module = Module::new().output("out").transform(|_, batch| {
@@ -93,7 +94,8 @@ fn trap_in_a_batch_costs_one_event_only() {
         output.causes = (0..batch.len() as u32).collect();
         Ok(Ok(output))
     });
-    let mut world = World::new(1, setup(FILTER, vec![("op", Arc::new(module))], TOPICS));
+    let text = FILTER.replace("attempts: 3", "attempts: 1");
+    let mut world = World::new(1, setup(&text, vec![("op", Arc::new(module))], TOPICS));
     feed(&mut world, "in", &events(&["a", "b", "c"], 9));
     world.settle(Duration::from_secs(20));
     assert_eq!(of_key(&world, "a"), ["e0", "e6"]);
@@ -101,7 +103,7 @@ fn trap_in_a_batch_costs_one_event_only() {
     let letters = world.dead_letters("op");
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].value, "e3");
-    assert_eq!(letters[0].attempts, 3);
+    assert_eq!(letters[0].attempts, 1);
     assert_clean(&world);
 }
 
@@ -236,4 +238,66 @@ sinks: { out: { topic: out, input: count.out }, copy: { topic: copy, input: in }
     world.settle(Duration::from_secs(60));
     assert_eq!(world.values("out").len(), 9);
     assert_clean(&world);
+}
+
+/// An event whose time cannot be read where the source says is a dead letter
+/// `no-timestamp`, and one without the operator's key `no-key`; others go on.
+#[test]
+fn without_a_time_or_a_key_an_event_is_a_dead_letter() {
+    for parallelism in [1, 2] {
+        let text = format!(
+            "
+pipeline: sim
+sources: {{ in: {{ topic: in, timestamp: /at }} }}
+operators:
+  count: {{ module: count, input: in, key: /k, parallelism: {parallelism} }}
+  caller: {{ module: caller, input: in, handler: take, key: /k, parallelism: {parallelism} }}
+  bank: {{ module: bank }}
+sinks: {{ out: {{ topic: out, input: count.out }}, copy: {{ topic: copy, input: in }} }}
+"
+        );
+        let modules =
+            vec![("count", count()), ("caller", crate::common::caller("add")), ("bank", bank(&Gate::closed()))];
+        let mut world = World::new(1, setup(&text, modules, &[("in", 1), ("out", 1), ("copy", 1)]));
+        let values = [
+            r#"{"at":1000,"k":"a"}"#,
+            r#"{"at":"soon","k":"a"}"#,
+            r#"{"at":1000}"#,
+            r#"{"at":1000,"k":"b"}"#,
+        ];
+        for (i, value) in values.iter().enumerate() {
+            world.ingest("in", &format!("r{i}"), "x", value);
+        }
+        world.settle(Duration::from_secs(5));
+        assert_eq!(world.values("copy").len(), 4, "a sink needs neither");
+        assert_eq!(world.values("out").len(), 2);
+        for operator in ["count", "caller"] {
+            let mut codes: Vec<String> =
+                world.dead_letters(operator).into_iter().map(|letter| letter.failure.code).collect();
+            codes.sort();
+            assert_eq!(codes, ["no-key", "no-timestamp"]);
+        }
+        assert_clean(&world);
+    }
+}
+
+/// When a task is lost the pipeline has failed, all other tasks end, and it goes on
+/// from its last commit when it is loaded again.
+#[test]
+fn a_lost_task_fails_the_pipeline_but_loses_nothing() {
+    for seed in 0..20 {
+        let modules = vec![("caller", crate::common::caller("add")), ("bank", bank(&Gate::closed()))];
+        let mut world = World::new(seed, setup(CALLS, modules, TOPICS));
+        feed(&mut world, "in", &events(&["a", "b", "c"], 9));
+        world.steps(10 * seed);
+        world.handle().fail("a task was lost".into());
+        assert_eq!(world.handle().health().status, Status::Failed("a task was lost".into()));
+        world.settle(Duration::from_secs(5));
+        assert_eq!(world.actors(), 0, "all have ended");
+        world.crash();
+        world.settle(Duration::from_secs(5));
+        assert_eq!(world.counter("bank", "bank", "count"), 9);
+        assert_eq!(world.values("out").len(), 9);
+        assert_clean(&world);
+    }
 }

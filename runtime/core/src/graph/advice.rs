@@ -18,7 +18,12 @@ fn unused_sources(draft: &Draft, problems: &mut Problems) {
     for (index, node) in draft.nodes.iter().enumerate() {
         if node.role == Role::Source && !draft.edges.iter().any(|edge| edge.edge.from == index) {
             problems
-                .warning(node.id.place, &node.id.path, "unused-source", format!("Nothing takes the events of `{}`.", node.id.value))
+                .warning(
+                    node.id.place,
+                    &node.id.path,
+                    "unused-source",
+                    format!("Nothing takes the events of `{}`.", node.id.value),
+                )
                 .help("name it as an `input`, or remove it");
         }
     }
@@ -28,15 +33,18 @@ fn unused_sources(draft: &Draft, problems: &mut Problems) {
 fn unreachable(spec: &Spec, draft: &Draft, problems: &mut Problems) {
     for (i, node) in spec.operators.iter().enumerate().filter(|(_, node)| node.inputs.is_empty()) {
         let Some(operator) = draft.operator(spec.sources.len() + i) else { continue };
-        let callable =
-            operator.runs == Runs::Handlers && operator.description.handlers.iter().any(|handler| handler.takes_calls);
+        let callable = operator.runs == Runs::Handlers
+            && operator.description.handlers.iter().any(|handler| handler.takes_calls);
         if !callable {
             problems
                 .warning(
                     node.id.place,
                     &node.id.path,
                     "unreachable",
-                    format!("`{}` has no input, and `{}` takes no calls.", node.id.value, operator.module),
+                    format!(
+                        "`{}` has no input, and `{}` takes no calls.",
+                        node.id.value, operator.module
+                    ),
                 )
                 .help("add `input`, or remove it");
         }
@@ -67,7 +75,11 @@ fn missing_keys(spec: &Spec, draft: &Draft, problems: &mut Problems) {
     }
     for (index, node) in draft.nodes.iter().enumerate() {
         let Some(operator) = draft.operator(index) else { continue };
-        let Some(edge) = draft.edges.iter().find(|edge| edge.edge.to == index && keyless[edge.edge.from]) else { continue };
+        let Some(edge) =
+            draft.edges.iter().find(|edge| edge.edge.to == index && keyless[edge.edge.from])
+        else {
+            continue;
+        };
         if operator.key.is_some() {
             continue;
         }
@@ -105,11 +117,16 @@ fn topic_loops(draft: &Draft, problems: &mut Problems) {
     for edge in &draft.edges {
         next[edge.edge.from].push(edge.edge.to);
     }
-    for (sink, next) in next.iter_mut().enumerate().filter(|(index, _)| draft.nodes[*index].role == Role::Sink) {
-        let reads = |source: &usize| draft.nodes[*source].role == Role::Source && topic_of(*source) == topic_of(sink);
+    for (sink, next) in
+        next.iter_mut().enumerate().filter(|(index, _)| draft.nodes[*index].role == Role::Sink)
+    {
+        let reads = |source: &usize| {
+            draft.nodes[*source].role == Role::Source && topic_of(*source) == topic_of(sink)
+        };
         next.extend((0..draft.nodes.len()).filter(reads).filter(|_| topic_of(sink).is_some()));
     }
-    for (start, node) in draft.nodes.iter().enumerate().filter(|(_, node)| node.role == Role::Sink) {
+    for (start, node) in draft.nodes.iter().enumerate().filter(|(_, node)| node.role == Role::Sink)
+    {
         let Some(topic) = topic_of(start) else { continue };
         let mut seen = vec![false; draft.nodes.len()];
         let mut open = next[start].clone();
@@ -124,7 +141,10 @@ fn topic_loops(draft: &Draft, problems: &mut Problems) {
                     node.id.place,
                     &node.id.path,
                     "topic-loop",
-                    format!("Events of `{}` come back to it over the topic `{topic}`.", node.id.value),
+                    format!(
+                        "Events of `{}` come back to it over the topic `{topic}`.",
+                        node.id.value
+                    ),
                 )
                 .help("make sure that each event goes round only so often, or use another topic");
         }

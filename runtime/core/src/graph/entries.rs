@@ -26,7 +26,10 @@ pub(super) fn runs(
         (false, true) => Some(Runs::Handlers),
         (true, true) => {
             let names_handler = |input: &InputSpec| {
-                input.entry.as_ref().is_some_and(|entry| description.handler(&entry.value).is_some())
+                input
+                    .entry
+                    .as_ref()
+                    .is_some_and(|entry| description.handler(&entry.value).is_some())
             };
             let handlers = spec.handler.is_some() || spec.inputs.iter().all(names_handler);
             Some(if handlers { Runs::Handlers } else { Runs::Transform })
@@ -56,7 +59,9 @@ pub(super) fn find(
 ) -> Vec<Option<u32>> {
     let unnamed = spec.inputs.iter().find(|input| input.entry.is_none()).map(|input| &input.stream);
     let default = match runs {
-        Runs::Handlers => default_handler(spec, pin, &description.handlers, unnamed.is_some(), problems),
+        Runs::Handlers => {
+            default_handler(spec, pin, &description.handlers, unnamed.is_some(), problems)
+        }
         Runs::Transform => default_port(spec, pin, &description.inputs, unnamed, problems),
     };
     let mut find = |entry: &Placed<String>| match runs {
@@ -76,7 +81,12 @@ fn default_handler(
     if let Some(name) = &spec.handler {
         if !needed {
             problems
-                .warning(name.place, &name.path, "no-effect", "`handler` has no effect: no stream leads to it.")
+                .warning(
+                    name.place,
+                    &name.path,
+                    "no-effect",
+                    "`handler` has no effect: no stream leads to it.",
+                )
                 .help("add `input`, or remove `handler`: a call names the handler itself");
         }
         return handler(name, pin, handlers, needed, problems);
@@ -84,17 +94,24 @@ fn default_handler(
     if !needed {
         return None;
     }
-    let takers: Vec<_> = handlers.iter().enumerate().filter(|(_, handler)| handler.takes_events).collect();
+    let takers: Vec<_> =
+        handlers.iter().enumerate().filter(|(_, handler)| handler.takes_events).collect();
     match takers.as_slice() {
         [(index, _)] => u32::try_from(*index).ok(),
         [] => {
             problems
-                .error(spec.id.place, &spec.id.path, "no-events", format!("No handler of `{pin}` takes events."))
+                .error(
+                    spec.id.place,
+                    &spec.id.path,
+                    "no-events",
+                    format!("No handler of `{pin}` takes events."),
+                )
                 .help("remove `input`, or let a handler of the module take events");
             None
         }
         _ => {
-            let names = list(takers.iter().map(|(_, handler)| handler.name.as_str())).unwrap_or_default();
+            let names =
+                list(takers.iter().map(|(_, handler)| handler.name.as_str())).unwrap_or_default();
             problems
                 .error(
                     spec.id.place,
@@ -118,12 +135,20 @@ fn handler(
     let Some(index) = handlers.iter().position(|handler| handler.name == name.value) else {
         let known = handlers.iter().map(|handler| handler.name.as_str());
         problems
-            .error(name.place, &name.path, "unknown-handler", format!("`{pin}` has no handler `{}`.", name.value))
+            .error(
+                name.place,
+                &name.path,
+                "unknown-handler",
+                format!("`{pin}` has no handler `{}`.", name.value),
+            )
             .help(suggest(&name.value, known, "the module has no handlers"));
         return None;
     };
     if takes_events && handlers.get(index).is_some_and(|handler| !handler.takes_events) {
-        let takers = handlers.iter().filter(|handler| handler.takes_events).map(|handler| handler.name.as_str());
+        let takers = handlers
+            .iter()
+            .filter(|handler| handler.takes_events)
+            .map(|handler| handler.name.as_str());
         problems
             .error(
                 name.place,
@@ -131,7 +156,9 @@ fn handler(
                 "no-events",
                 format!("The handler `{}` of `{pin}` takes calls only, no events.", name.value),
             )
-            .help(list(takers).map_or("no handler of it takes events".into(), |names| format!("events go to {names}")));
+            .help(list(takers).map_or("no handler of it takes events".into(), |names| {
+                format!("events go to {names}")
+            }));
         return None;
     }
     u32::try_from(index).ok()
@@ -146,7 +173,12 @@ fn default_port(
 ) -> Option<u32> {
     if let Some(name) = &spec.handler {
         problems
-            .error(name.place, &name.path, "unknown-handler", format!("`{pin}` is a transform and has no handlers."))
+            .error(
+                name.place,
+                &name.path,
+                "unknown-handler",
+                format!("`{pin}` is a transform and has no handlers."),
+            )
             .help("remove `handler`");
     }
     let stream = needed?;
@@ -165,13 +197,27 @@ fn default_port(
     Some(0)
 }
 
-fn port(name: &Placed<String>, pin: &ModulePin, ports: &[Port], problems: &mut Problems) -> Option<u32> {
+fn port(
+    name: &Placed<String>,
+    pin: &ModulePin,
+    ports: &[Port],
+    problems: &mut Problems,
+) -> Option<u32> {
     let index = ports.iter().position(|port| port.name == name.value);
     if index.is_none() {
         let known = ports.iter().map(|port| port.name.as_str());
         problems
-            .error(name.place, &name.path, "unknown-port", format!("`{pin}` has no input `{}`.", name.value))
-            .help(suggest(&name.value, known, "its only input has no name: write the stream alone"));
+            .error(
+                name.place,
+                &name.path,
+                "unknown-port",
+                format!("`{pin}` has no input `{}`.", name.value),
+            )
+            .help(suggest(
+                &name.value,
+                known,
+                "its only input has no name: write the stream alone",
+            ));
     }
     index.and_then(|index| u32::try_from(index).ok())
 }

@@ -122,7 +122,9 @@ impl Graph {
         let diagnostics = problems.into_sorted();
         let refused = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
         match (&spec.pipeline, order) {
-            (Some(pipeline), Some(order)) if !refused => draft.finish(pipeline.clone(), &order, diagnostics),
+            (Some(pipeline), Some(order)) if !refused => {
+                draft.finish(pipeline.clone(), &order, diagnostics)
+            }
             _ => Err(diagnostics),
         }
     }
@@ -179,27 +181,47 @@ impl Draft {
         for sink in &spec.sinks {
             let kind = sink.to.as_ref().map(|to| {
                 NodeKind::Sink(match to {
-                    SinkTarget::Topic { topic, .. } => Sink::Topic { topic: topic.value.clone(), partitions: 0 },
+                    SinkTarget::Topic { topic, .. } => {
+                        Sink::Topic { topic: topic.value.clone(), partitions: 0 }
+                    }
                     SinkTarget::Discard => Sink::Discard,
                 })
             });
             draft.add(&sink.id, Role::Sink, 1, kind, problems);
         }
-        let shards: u32 = spec.operators.iter().map(|operator| u32::from(operator.parallelism)).sum();
+        let shards: u32 =
+            spec.operators.iter().map(|operator| u32::from(operator.parallelism)).sum();
         if let Some(last) = spec.operators.last().filter(|_| shards > SHARDS_MAX) {
             problems
-                .error(last.id.place, "operators", "too-large", format!("The operators have {shards} shards together."))
+                .error(
+                    last.id.place,
+                    "operators",
+                    "too-large",
+                    format!("The operators have {shards} shards together."),
+                )
                 .help(format!("lower `parallelism`, so that there are at most {SHARDS_MAX}"));
         }
         draft
     }
 
-    fn add(&mut self, id: &Placed<NodeId>, role: Role, parallelism: u16, kind: Option<NodeKind>, problems: &mut Problems) {
+    fn add(
+        &mut self,
+        id: &Placed<NodeId>,
+        role: Role,
+        parallelism: u16,
+        kind: Option<NodeKind>,
+        problems: &mut Problems,
+    ) {
         let index = self.nodes.len();
         let first = *self.by_name.entry(id.value.to_string()).or_insert(index);
         if let Some(first) = self.nodes.get(first) {
             problems
-                .error(id.place, &id.path, "duplicate-name", format!("The name `{}` is used twice.", id.value))
+                .error(
+                    id.place,
+                    &id.path,
+                    "duplicate-name",
+                    format!("The name `{}` is used twice.", id.value),
+                )
                 .help(format!(
                     "sources, operators and sinks share one name space, and line {} has it already",
                     first.id.place.line
@@ -216,7 +238,12 @@ impl Draft {
         }
     }
 
-    fn finish(self, pipeline: PipelineName, order: &[usize], warnings: Vec<Diagnostic>) -> Result<Graph, Vec<Diagnostic>> {
+    fn finish(
+        self,
+        pipeline: PipelineName,
+        order: &[usize],
+        warnings: Vec<Diagnostic>,
+    ) -> Result<Graph, Vec<Diagnostic>> {
         let mut position = vec![0; self.nodes.len()];
         for (new, old) in order.iter().enumerate() {
             position[*old] = new;
@@ -224,10 +251,17 @@ impl Draft {
         let mut nodes: Vec<(usize, GraphNode)> = Vec::with_capacity(self.nodes.len());
         for (old, node) in self.nodes.into_iter().enumerate() {
             let Some(kind) = node.kind else { return Err(warnings) };
-            nodes.push((position[old], GraphNode { id: node.id.value, kind, parallelism: node.parallelism }));
+            nodes.push((
+                position[old],
+                GraphNode { id: node.id.value, kind, parallelism: node.parallelism },
+            ));
         }
         nodes.sort_by_key(|(position, _)| *position);
-        let moved = |edge: GraphEdge| GraphEdge { from: position[edge.from], to: position[edge.to], ..edge };
+        let moved = |edge: GraphEdge| GraphEdge {
+            from: position[edge.from],
+            to: position[edge.to],
+            ..edge
+        };
         Ok(Graph {
             pipeline,
             nodes: nodes.into_iter().map(|(_, node)| node).collect(),
@@ -238,7 +272,11 @@ impl Draft {
 }
 
 /// Resolves an operator's module and settings.
-fn operator(spec: &OperatorSpec, resolve: Resolve<'_>, problems: &mut Problems) -> Option<NodeKind> {
+fn operator(
+    spec: &OperatorSpec,
+    resolve: Resolve<'_>,
+    problems: &mut Problems,
+) -> Option<NodeKind> {
     let module = spec.module.as_ref()?;
     let Resolved { pin, description } = match resolve(&module.value) {
         Ok(resolved) => resolved,
@@ -249,7 +287,8 @@ fn operator(spec: &OperatorSpec, resolve: Resolve<'_>, problems: &mut Problems) 
     };
     let runs = entries::runs(spec, &pin, &description, problems)?;
     let mut limits = Limits::default();
-    if matches!(description.language.as_str(), "python" | "javascript" | "typescript" | "js" | "ts") {
+    if matches!(description.language.as_str(), "python" | "javascript" | "typescript" | "js" | "ts")
+    {
         limits.memory = ByteSize::mib(256);
     }
     limits.memory = spec.limits.memory.unwrap_or(limits.memory);
@@ -260,7 +299,12 @@ fn operator(spec: &OperatorSpec, resolve: Resolve<'_>, problems: &mut Problems) 
         && let Some(concurrency) = &spec.concurrency
     {
         problems
-            .warning(concurrency.place, &concurrency.path, "no-effect", "`concurrency` has no effect on a transform.")
+            .warning(
+                concurrency.place,
+                &concurrency.path,
+                "no-effect",
+                "`concurrency` has no effect on a transform.",
+            )
             .help("a transform takes one batch at a time; use `parallelism` to run more of it");
     }
     Some(NodeKind::Operator(Box::new(Operator {
@@ -269,7 +313,10 @@ fn operator(spec: &OperatorSpec, resolve: Resolve<'_>, problems: &mut Problems) 
         runs,
         key: spec.key.as_ref().map(|key| key.value.clone()),
         missing_key: spec.missing_key,
-        concurrency: spec.concurrency.as_ref().map_or(CONCURRENCY_DEFAULT, |concurrency| concurrency.value),
+        concurrency: spec
+            .concurrency
+            .as_ref()
+            .map_or(CONCURRENCY_DEFAULT, |concurrency| concurrency.value),
         hold: spec.hold,
         config: spec.config.as_ref().map(|config| config.value.to_string().into()),
         retry: spec.retry,
@@ -282,7 +329,12 @@ fn refuse_module(module: &Placed<ModuleRef>, unresolved: Unresolved, problems: &
         Unresolved::Module(names) => {
             let name = module.value.name.as_str();
             problems
-                .error(module.place, &module.path, "unknown-module", format!("There is no module `{name}`."))
+                .error(
+                    module.place,
+                    &module.path,
+                    "unknown-module",
+                    format!("There is no module `{name}`."),
+                )
                 .help(suggest(name, names.iter().map(String::as_str), "upload it first"));
         }
         Unresolved::Version(versions) => {

@@ -13,7 +13,8 @@ pub(super) fn sort(draft: &Draft, problems: &mut Problems) -> Option<Vec<usize>>
     for edge in &draft.edges {
         waits_for[edge.edge.to] += 1;
     }
-    let mut ready: BinaryHeap<_> = (0..count).filter(|node| waits_for[*node] == 0).map(Reverse).collect();
+    let mut ready: BinaryHeap<_> =
+        (0..count).filter(|node| waits_for[*node] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(count);
     while let Some(Reverse(node)) = ready.pop() {
         order.push(node);
@@ -70,8 +71,11 @@ fn find(draft: &Draft, stuck: &[bool]) -> Option<Vec<usize>> {
 
 fn report(draft: &Draft, cycle: &[usize], problems: &mut Problems) {
     let first = cycle.iter().copied().min_by_key(|edge| draft.edges[*edge].stream.place);
-    let Some(start) = first.and_then(|edge| cycle.iter().position(|other| *other == edge)) else { return };
-    let streams: Vec<_> = cycle[start..].iter().chain(&cycle[..start]).map(|edge| &draft.edges[*edge]).collect();
+    let Some(start) = first.and_then(|edge| cycle.iter().position(|other| *other == edge)) else {
+        return;
+    };
+    let streams: Vec<_> =
+        cycle[start..].iter().chain(&cycle[..start]).map(|edge| &draft.edges[*edge]).collect();
     let Some(first) = streams.first() else { return };
     let mut text = String::new();
     for edge in &streams {
@@ -79,6 +83,11 @@ fn report(draft: &Draft, cycle: &[usize], problems: &mut Problems) {
     }
     text.push_str(&format!("`{}`", draft.nodes[first.edge.from].id.value));
     problems
-        .error(first.stream.place, &first.stream.path, "cycle", format!("These streams form a cycle: {text}."))
+        .error(
+            first.stream.place,
+            &first.stream.path,
+            "cycle",
+            format!("These streams form a cycle: {text}."),
+        )
         .help("take one of them out; to give an event back, send it with a call or over a topic");
 }

@@ -20,11 +20,18 @@ const DEPTH_MAX: u32 = 32;
 const SCHEMA_BYTES_MAX: usize = 256 << 10;
 
 /// Reports contradictions between what a producer gives and a consumer takes.
-pub(super) fn compare(given: &str, taken: &str, stream: &Placed<StreamRef>, problems: &mut Problems) {
+pub(super) fn compare(
+    given: &str,
+    taken: &str,
+    stream: &Placed<StreamRef>,
+    problems: &mut Problems,
+) {
     if given.len().max(taken.len()) > SCHEMA_BYTES_MAX {
         return;
     }
-    let (Ok(given), Ok(taken)) = (serde_json::from_str(given), serde_json::from_str(taken)) else { return };
+    let (Ok(given), Ok(taken)) = (serde_json::from_str(given), serde_json::from_str(taken)) else {
+        return;
+    };
     let steps = Cell::new(STEPS_MAX);
     let given = Schema { root: &given, node: &given, depth: 0, steps: &steps }.followed();
     let taken = Schema { root: &taken, node: &taken, depth: 0, steps: &steps }.followed();
@@ -32,7 +39,12 @@ pub(super) fn compare(given: &str, taken: &str, stream: &Placed<StreamRef>, prob
     let name = &stream.value;
     if let Some(clash) = clash(given.types(), taken.types()) {
         problems
-            .error(stream.place, &stream.path, "schema-mismatch", format!("`{name}` gives {}, but {} is taken.", clash.0, clash.1))
+            .error(
+                stream.place,
+                &stream.path,
+                "schema-mismatch",
+                format!("`{name}` gives {}, but {} is taken.", clash.0, clash.1),
+            )
             .help(help);
         return;
     }
@@ -49,7 +61,10 @@ pub(super) fn compare(given: &str, taken: &str, stream: &Placed<StreamRef>, prob
                             stream.place,
                             &stream.path,
                             "schema-mismatch",
-                            format!("`{property}` of `{name}` is {}, but {} is taken.", clash.0, clash.1),
+                            format!(
+                                "`{property}` of `{name}` is {}, but {} is taken.",
+                                clash.0, clash.1
+                            ),
                         )
                         .help(help);
                 }
@@ -97,7 +112,11 @@ impl<'a> Schema<'a> {
     /// Where its references lead.
     fn followed(mut self) -> Self {
         while self.step() {
-            let target = self.node.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+            let target = self
+                .node
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|reference| reference.strip_prefix('#'));
             match target.and_then(|pointer| self.root.pointer(pointer)) {
                 Some(node) => self.node = node,
                 None => break,
@@ -116,9 +135,12 @@ impl<'a> Schema<'a> {
         }
         let mut types = match self.node.get("type") {
             Some(Value::String(name)) => Types::named(name),
-            Some(Value::Array(names)) => {
-                Types(names.iter().filter_map(Value::as_str).fold(0, |all, name| all | Types::named(name).0))
-            }
+            Some(Value::Array(names)) => Types(
+                names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .fold(0, |all, name| all | Types::named(name).0),
+            ),
             _ => Types::ANY,
         };
         if let Some(values) = self.node.get("enum").and_then(Value::as_array) {
@@ -140,11 +162,13 @@ impl<'a> Schema<'a> {
 
     /// Can it only be an object, whose properties are said here?
     fn is_object(self) -> bool {
-        self.types() == Types::named("object") && ["anyOf", "oneOf", "allOf"].iter().all(|key| self.node.get(key).is_none())
+        self.types() == Types::named("object")
+            && ["anyOf", "oneOf", "allOf"].iter().all(|key| self.node.get(key).is_none())
     }
 
     fn properties(self) -> impl Iterator<Item = (&'a str, Schema<'a>)> {
-        let properties = self.node.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let properties =
+            self.node.get("properties").and_then(Value::as_object).into_iter().flatten();
         properties.map(move |(name, node)| (name.as_str(), self.at(node)))
     }
 
@@ -153,7 +177,12 @@ impl<'a> Schema<'a> {
     }
 
     fn required(self) -> impl Iterator<Item = &'a str> {
-        self.node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        self.node
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
     }
 
     fn requires(self, name: &str) -> bool {
@@ -162,7 +191,8 @@ impl<'a> Schema<'a> {
 
     /// Are there no other properties than those said?
     fn is_closed(self) -> bool {
-        self.node.get("additionalProperties") == Some(&Value::Bool(false)) && self.node.get("patternProperties").is_none()
+        self.node.get("additionalProperties") == Some(&Value::Bool(false))
+            && self.node.get("patternProperties").is_none()
     }
 }
 

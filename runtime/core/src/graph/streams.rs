@@ -20,12 +20,16 @@ pub(super) fn connect(spec: &Spec, draft: &mut Draft, problems: &mut Problems) {
     let operators_from = spec.sources.len();
     for (i, operator) in spec.operators.iter().enumerate() {
         let to = operators_from + i;
-        let found = draft.operator(to).map(|it| (it.module.clone(), Arc::clone(&it.description), it.runs));
+        let found =
+            draft.operator(to).map(|it| (it.module.clone(), Arc::clone(&it.description), it.runs));
         let entries = match &found {
-            Some((pin, description, runs)) => entries::find(operator, pin, description, *runs, problems),
+            Some((pin, description, runs)) => {
+                entries::find(operator, pin, description, *runs, problems)
+            }
             None => vec![None; operator.inputs.len()],
         };
-        let key = operator.key.as_ref().map_or(KeyRule::Keep, |key| KeyRule::Pointer(key.value.clone()));
+        let key =
+            operator.key.as_ref().map_or(KeyRule::Keep, |key| KeyRule::Pointer(key.value.clone()));
         for (input, entry) in operator.inputs.iter().zip(entries) {
             let taken = found.as_ref().zip(entry).and_then(|((_, description, runs), entry)| {
                 taken_schema(description, *runs, entry)
@@ -66,7 +70,14 @@ fn add(
         schema::compare(given, taken, &input.stream, problems);
     }
     draft.edges.push(DraftEdge {
-        edge: GraphEdge { from: output.node, port: output.port, port_name: output.name, to, entry, key: key.clone() },
+        edge: GraphEdge {
+            from: output.node,
+            port: output.port,
+            port_name: output.name,
+            to,
+            entry,
+            key: key.clone(),
+        },
         stream: Placed {
             value: input.stream.value.to_string(),
             place: input.stream.place,
@@ -84,7 +95,12 @@ struct Output {
 
 /// The output that a stream means. One whose producer could not be understood is
 /// port 0 of it, so that cycles are still found.
-fn producer(spec: &Spec, draft: &Draft, stream: &Placed<StreamRef>, problems: &mut Problems) -> Option<Output> {
+fn producer(
+    spec: &Spec,
+    draft: &Draft,
+    stream: &Placed<StreamRef>,
+    problems: &mut Problems,
+) -> Option<Output> {
     let StreamRef { node: name, port } = &stream.value;
     let mut refuse = |code: &str, message: String, help: String| {
         problems.error(stream.place, &stream.path, code, message).help(help);
@@ -94,19 +110,29 @@ fn producer(spec: &Spec, draft: &Draft, stream: &Placed<StreamRef>, problems: &m
         if spec.unread.contains(name) {
             return None;
         }
-        let known = || draft.nodes.iter().filter(|node| node.role != Role::Sink).map(|node| node.id.value.as_str());
+        let known = || {
+            draft
+                .nodes
+                .iter()
+                .filter(|node| node.role != Role::Sink)
+                .map(|node| node.id.value.as_str())
+        };
         let help = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => suggest(name, known().collect::<Vec<_>>(), "add it under `sources` or `operators`"),
+            None => {
+                suggest(name, known().collect::<Vec<_>>(), "add it under `sources` or `operators`")
+            }
         };
         return refuse("unknown-stream", format!("There is no source or operator `{name}`."), help);
     };
     let found = draft.nodes.get(node)?;
     let first = Output { node, port: 0, name: SOURCE_PORT.into(), schema: None };
     match (&found.role, &found.kind) {
-        (Role::Sink, _) => {
-            refuse("unknown-stream", format!("`{name}` is a sink, which gives nothing on."), "name what leads into it".into())
-        }
+        (Role::Sink, _) => refuse(
+            "unknown-stream",
+            format!("`{name}` is a sink, which gives nothing on."),
+            "name what leads into it".into(),
+        ),
         (Role::Source, _) => match port {
             None => Some(first),
             Some(port) => refuse(
@@ -138,16 +164,25 @@ fn producer(spec: &Spec, draft: &Draft, stream: &Placed<StreamRef>, problems: &m
                     );
                 }
                 (None, _) => {
-                    let streams: Vec<_> = outputs.iter().map(|output| format!("{name}.{}", output.name)).collect();
+                    let streams: Vec<_> =
+                        outputs.iter().map(|output| format!("{name}.{}", output.name)).collect();
                     return refuse(
                         "ambiguous-port",
                         format!("`{name}` ({}) has more than one output.", operator.module),
-                        format!("write one of {}", list(streams.iter().map(String::as_str)).unwrap_or_default()),
+                        format!(
+                            "write one of {}",
+                            list(streams.iter().map(String::as_str)).unwrap_or_default()
+                        ),
                     );
                 }
             };
             let Port { name, schema, .. } = outputs.get(index)?;
-            Some(Output { node, port: u8::try_from(index).ok()?, name: name.as_str().into(), schema: schema.clone() })
+            Some(Output {
+                node,
+                port: u8::try_from(index).ok()?,
+                name: name.as_str().into(),
+                schema: schema.clone(),
+            })
         }
         (Role::Operator, _) => Some(first),
     }

@@ -21,9 +21,19 @@ fn modules() -> Vec<Resolved> {
         input_schema: None,
         output_schema: None,
     };
-    let cell = Cell { name: "count".into(), kind: CellKind::Counter, version: 1, ttl_ms: None, schema: None };
+    let cell = Cell {
+        name: "count".into(),
+        kind: CellKind::Counter,
+        version: 1,
+        ttl_ms: None,
+        schema: None,
+    };
     let module = |name: &str, version: &str, description: Description| Resolved {
-        pin: ModulePin { name: name.parse().unwrap(), version: version.parse().unwrap(), digest: ModuleDigest([7; 32]) },
+        pin: ModulePin {
+            name: name.parse().unwrap(),
+            version: version.parse().unwrap(),
+            digest: ModuleDigest([7; 32]),
+        },
         description: Arc::new(description),
     };
     let handlers = |handlers: &[(&str, bool, bool)], outputs: &[&str]| Description {
@@ -38,13 +48,22 @@ fn modules() -> Vec<Resolved> {
         faces: vec![Face::Transform],
         ..Description::default()
     };
-    let order = handlers(&[("place", true, true), ("cancel", false, true)], &["confirmed", "rejected"]);
+    let order =
+        handlers(&[("place", true, true), ("cancel", false, true)], &["confirmed", "rejected"]);
     vec![
         module("order", "1.0.0", order.clone()),
         module("order", "1.1.0", order.clone()),
         module("order", "2.0.0", order),
-        module("inventory", "1.0.0", handlers(&[("reserve", false, true), ("restock", true, false)], &[])),
-        module("pair", "1.0.0", handlers(&[("left", true, false), ("right", true, false)], &["out"])),
+        module(
+            "inventory",
+            "1.0.0",
+            handlers(&[("reserve", false, true), ("restock", true, false)], &[]),
+        ),
+        module(
+            "pair",
+            "1.0.0",
+            handlers(&[("left", true, false), ("right", true, false)], &["out"]),
+        ),
         module("hidden", "1.0.0", handlers(&[("only", true, false)], &[])),
         module("pass", "1.0.0", transform(&["in"], &["out"])),
         module("zip", "1.0.0", transform(&["left", "right"], &["out"])),
@@ -58,13 +77,22 @@ fn modules() -> Vec<Resolved> {
                 ..transform(&["in"], &["out"])
             },
         ),
-        module("old", "1.0.0", Description { faces: vec![Face::BlockingHandler], ..Description::default() }),
-        module("snake", "1.0.0", Description { language: "python".into(), ..transform(&["in"], &["out"]) }),
+        module(
+            "old",
+            "1.0.0",
+            Description { faces: vec![Face::BlockingHandler], ..Description::default() },
+        ),
+        module(
+            "snake",
+            "1.0.0",
+            Description { language: "python".into(), ..transform(&["in"], &["out"]) },
+        ),
     ]
 }
 
 fn resolve(modules: &[Resolved], reference: &ModuleRef) -> Result<Resolved, Unresolved> {
-    let of_name: Vec<_> = modules.iter().filter(|module| module.pin.name == reference.name).collect();
+    let of_name: Vec<_> =
+        modules.iter().filter(|module| module.pin.name == reference.name).collect();
     if of_name.is_empty() {
         let mut names: Vec<_> = modules.iter().map(|module| module.pin.name.to_string()).collect();
         names.dedup();
@@ -94,11 +122,16 @@ fn check(yaml: &str, expect: Expect) {
             let id = |index: usize| &graph.nodes[index].id;
             for node in &graph.nodes {
                 line(match &node.kind {
-                    NodeKind::Source(source) => format!("{}: source {} x{}", node.id, source.topic, source.partitions),
+                    NodeKind::Source(source) => {
+                        format!("{}: source {} x{}", node.id, source.topic, source.partitions)
+                    }
                     NodeKind::Operator(it) => {
                         let memory = it.limits.memory;
                         let hold = format_duration(it.hold);
-                        format!("{}: {} {:?} x{} {memory} hold {hold}", node.id, it.module, it.runs, node.parallelism)
+                        format!(
+                            "{}: {} {:?} x{} {memory} hold {hold}",
+                            node.id, it.module, it.runs, node.parallelism
+                        )
                     }
                     NodeKind::Sink(sink) => format!("{}: sink {sink:?}", node.id),
                 });
@@ -108,7 +141,14 @@ fn check(yaml: &str, expect: Expect) {
                     KeyRule::Keep => String::new(),
                     KeyRule::Pointer(pointer) => format!(" key {pointer}"),
                 };
-                line(format!("{}.{} ({}) -> {}#{}{key}", id(edge.from), edge.port_name, edge.port, id(edge.to), edge.entry));
+                line(format!(
+                    "{}.{} ({}) -> {}#{}{key}",
+                    id(edge.from),
+                    edge.port_name,
+                    edge.port,
+                    id(edge.to),
+                    edge.entry
+                ));
             }
             graph.warnings.iter().for_each(|problem| line(problem.to_string()));
         }
@@ -450,12 +490,16 @@ sinks:
 
 #[test]
 fn shards_are_bounded() {
-    let operators: String =
-        (0..33).map(|i| format!("  o{i}: {{ module: order@1.0.0, key: /id, parallelism: 128 }}\n")).collect();
-    check(&format!("pipeline: p\noperators:\n{operators}"), expect![[r#"
+    let operators: String = (0..33)
+        .map(|i| format!("  o{i}: {{ module: order@1.0.0, key: /id, parallelism: 128 }}\n"))
+        .collect();
+    check(
+        &format!("pipeline: p\noperators:\n{operators}"),
+        expect![[r#"
         35:3: error too-large: The operators have 4224 shards together. (operators)
             lower `parallelism`, so that there are at most 4096
-    "#]]);
+    "#]],
+    );
 }
 
 /// Compares what a source of the given schema gives with what is taken.
@@ -467,7 +511,11 @@ fn schemas(given: &str, taken: &str, expect: Expect) {
         ..Description::default()
     };
     let resolved = Resolved {
-        pin: ModulePin { name: "m".parse().unwrap(), version: Version::new(1, 0, 0), digest: ModuleDigest([0; 32]) },
+        pin: ModulePin {
+            name: "m".parse().unwrap(),
+            version: Version::new(1, 0, 0),
+            digest: ModuleDigest([0; 32]),
+        },
         description: Arc::new(give),
     };
     let yaml = "pipeline: p\nsources: { s: { topic: t } }\noperators: { a: { module: m, input: s }, b: { module: m, input: a } }";
@@ -475,7 +523,10 @@ fn schemas(given: &str, taken: &str, expect: Expect) {
         Ok(graph) => graph.warnings,
         Err(problems) => problems,
     };
-    let text: Vec<_> = problems.iter().map(|problem| format!("{:?}: {}", problem.severity, problem.message)).collect();
+    let text: Vec<_> = problems
+        .iter()
+        .map(|problem| format!("{:?}: {}", problem.severity, problem.message))
+        .collect();
     expect.assert_eq(&text.join("\n"));
 }
 
@@ -483,22 +534,60 @@ fn schemas(given: &str, taken: &str, expect: Expect) {
 fn only_certain_contradictions_of_schemas_are_refused() {
     schemas("{}", r#"{"type":"object"}"#, expect![[""]]);
     schemas("not json", r#"{"type":"object"}"#, expect![[""]]);
-    schemas(r#"{"type":"string"}"#, r#"{"type":"object"}"#, expect!["Error: `a` gives a string, but an object is taken."]);
+    schemas(
+        r#"{"type":"string"}"#,
+        r#"{"type":"object"}"#,
+        expect!["Error: `a` gives a string, but an object is taken."],
+    );
     schemas(r#"{"type":"integer"}"#, r#"{"type":"number"}"#, expect![[""]]);
     schemas(r#"{"type":"number"}"#, r#"{"type":"integer"}"#, expect![[""]]);
     schemas(r#"{"type":["string","null"]}"#, r#"{"type":["null","array"]}"#, expect![[""]]);
-    schemas(r#"{"enum":["a","b"]}"#, r#"{"type":["integer","boolean"]}"#, expect!["Error: `a` gives a string, but a boolean or a whole number is taken."]);
-    schemas(r#"{"anyOf":[{"type":"string"},{"type":"array"}]}"#, r#"{"const":5}"#, expect!["Error: `a` gives a string or an array, but a number is taken."]);
-    schemas("false", r#"{"type":"object"}"#, expect!["Error: `a` gives nothing, but an object is taken."]);
+    schemas(
+        r#"{"enum":["a","b"]}"#,
+        r#"{"type":["integer","boolean"]}"#,
+        expect!["Error: `a` gives a string, but a boolean or a whole number is taken."],
+    );
+    schemas(
+        r#"{"anyOf":[{"type":"string"},{"type":"array"}]}"#,
+        r#"{"const":5}"#,
+        expect!["Error: `a` gives a string or an array, but a number is taken."],
+    );
+    schemas(
+        "false",
+        r#"{"type":"object"}"#,
+        expect!["Error: `a` gives nothing, but an object is taken."],
+    );
     let object = |properties: &str, required: &str, more: &str| {
-        format!(r#"{{"type":"object","properties":{{{properties}}},"required":[{required}]{more}}}"#)
+        format!(
+            r#"{{"type":"object","properties":{{{properties}}},"required":[{required}]{more}}}"#
+        )
     };
     let closed = r#","additionalProperties":false"#;
-    schemas(&object(r#""id":{"type":"string"}"#, r#""id""#, ""), &object(r#""id":{"type":"string"}"#, r#""id""#, closed), expect![[""]]);
-    schemas(&object("", "", ""), &object(r#""id":{"type":"string"}"#, r#""id""#, ""), expect!["Warning: `a` does not speak of `id`, which is required."]);
-    schemas(&object("", "", closed), &object(r#""id":{"type":"string"}"#, r#""id""#, ""), expect!["Error: `a` does not speak of `id`, which is required."]);
-    schemas(&object(r#""id":{"type":"integer"}"#, "", ""), &object(r#""id":{"type":"string"}"#, r#""id""#, ""), expect!["Error: `id` of `a` is a whole number, but a string is taken."]);
-    schemas(&object(r#""id":{"type":"integer"}"#, "", ""), &object(r#""id":{"type":"string"}"#, "", ""), expect![[""]]);
+    schemas(
+        &object(r#""id":{"type":"string"}"#, r#""id""#, ""),
+        &object(r#""id":{"type":"string"}"#, r#""id""#, closed),
+        expect![[""]],
+    );
+    schemas(
+        &object("", "", ""),
+        &object(r#""id":{"type":"string"}"#, r#""id""#, ""),
+        expect!["Warning: `a` does not speak of `id`, which is required."],
+    );
+    schemas(
+        &object("", "", closed),
+        &object(r#""id":{"type":"string"}"#, r#""id""#, ""),
+        expect!["Error: `a` does not speak of `id`, which is required."],
+    );
+    schemas(
+        &object(r#""id":{"type":"integer"}"#, "", ""),
+        &object(r#""id":{"type":"string"}"#, r#""id""#, ""),
+        expect!["Error: `id` of `a` is a whole number, but a string is taken."],
+    );
+    schemas(
+        &object(r#""id":{"type":"integer"}"#, "", ""),
+        &object(r#""id":{"type":"string"}"#, "", ""),
+        expect![[""]],
+    );
     schemas(
         r##"{"$ref":"#/$defs/Order","$defs":{"Order":{"type":"object","properties":{"id":{"$ref":"#/$defs/Id"}},"required":["id"]},"Id":{"type":"integer"}}}"##,
         r##"{"type":"object","properties":{"id":{"allOf":[{"$ref":"#/definitions/Id"}]}},"definitions":{"Id":{"type":"string"}}}"##,

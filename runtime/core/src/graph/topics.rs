@@ -13,7 +13,10 @@ const PARTITIONS_DEFAULT: u32 = 4;
 
 /// Sets the number of partitions of each topic: all that name it must agree.
 pub(super) fn check(spec: &Spec, draft: &mut Draft, problems: &mut Problems) {
-    let sources = spec.sources.iter().filter_map(|source| Some((source.topic.as_ref()?, source.partitions.as_ref()?)));
+    let sources = spec
+        .sources
+        .iter()
+        .filter_map(|source| Some((source.topic.as_ref()?, source.partitions.as_ref()?)));
     let sinks = spec.sinks.iter().filter_map(|sink| match &sink.to {
         Some(SinkTarget::Topic { topic, partitions }) => Some((topic, partitions.as_ref()?)),
         _ => None,
@@ -27,7 +30,10 @@ pub(super) fn check(spec: &Spec, draft: &mut Draft, problems: &mut Problems) {
                     count.place,
                     &count.path,
                     "conflict",
-                    format!("The topic `{}` has {} partitions here and {} in line {}.", topic.value, count.value, first.value, first.place.line),
+                    format!(
+                        "The topic `{}` has {} partitions here and {} in line {}.",
+                        topic.value, count.value, first.value, first.place.line
+                    ),
                 )
                 .help("write the same number, or leave one out");
         }
@@ -36,7 +42,9 @@ pub(super) fn check(spec: &Spec, draft: &mut Draft, problems: &mut Problems) {
     for node in &mut draft.nodes {
         match &mut node.kind {
             Some(NodeKind::Source(source)) => source.partitions = count(source.topic.as_str()),
-            Some(NodeKind::Sink(Sink::Topic { topic, partitions })) => *partitions = count(topic.as_str()),
+            Some(NodeKind::Sink(Sink::Topic { topic, partitions })) => {
+                *partitions = count(topic.as_str())
+            }
             _ => {}
         }
     }

@@ -274,7 +274,8 @@ impl Ingress {
     }
 
     /// Gives up a request that has no outcome yet: what has not begun never will, what
-    /// runs is rolled back, what has ended stays (rule P8).
+    /// runs is rolled back, what has ended stays (rule P8). So too a send that its
+    /// target holds, for as long as it is known here.
     pub fn cancel(&mut self, now: Now, invocation: InvocationId) -> Vec<IngressAction> {
         self.now = now;
         self.give_up(invocation, "cancelled");
@@ -351,9 +352,8 @@ impl Ingress {
     }
 
     fn give_up(&mut self, id: InvocationId, code: &str) {
-        let Some(request) = self.requests.get_mut(&id).filter(|request| request.is_open()) else {
-            return;
-        };
+        let may_be_given_up = |request: &&mut Request| request.is_open() || request.is_taken();
+        let Some(request) = self.requests.get_mut(&id).filter(may_be_given_up) else { return };
         if let Some(due) = request.due.take() {
             self.deadlines.remove(&(due, id));
         }

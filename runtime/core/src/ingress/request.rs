@@ -70,6 +70,11 @@ impl Request {
         matches!(self.state, State::Asked)
     }
 
+    /// Is it a send that its target holds?
+    pub(super) fn is_taken(&self) -> bool {
+        matches!(self.state, State::Answered { outcome: None, .. })
+    }
+
     /// Must it survive the process?
     pub(super) fn has_row(&self) -> bool {
         self.kind != AskKind::Call || self.idempotency.is_some()

@@ -25,7 +25,8 @@ impl From<Graph> for Plan {
                 node
             })
             .collect();
-        let mut edges: Vec<Edge> = graph.edges.into_iter().map(|edge| self::edge(edge, &tasks)).collect();
+        let mut edges: Vec<Edge> =
+            graph.edges.into_iter().map(|edge| self::edge(edge, &tasks)).collect();
         edges.sort_by_key(|edge| (edge.from, edge.port, edge.to, edge.entry));
         for (index, edge) in edges.iter_mut().enumerate() {
             edge.index = index as u16;
@@ -34,7 +35,11 @@ impl From<Graph> for Plan {
         for node in &nodes {
             match task_plans.get_mut(usize::from(node.task)) {
                 Some(task) => task.nodes.push(node.index),
-                None => task_plans.push(TaskPlan { index: node.task, nodes: vec![node.index], shards: node.shards }),
+                None => task_plans.push(TaskPlan {
+                    index: node.task,
+                    nodes: vec![node.index],
+                    shards: node.shards,
+                }),
             }
         }
         Self { pipeline: graph.pipeline, nodes, edges, tasks: task_plans }
@@ -50,7 +55,11 @@ fn edge(edge: GraphEdge, tasks: &[usize]) -> Edge {
         to: edge.to as u16,
         entry: edge.entry,
         key: edge.key,
-        partitioning: if tasks[edge.from] == tasks[edge.to] { Partitioning::Forward } else { Partitioning::Hash },
+        partitioning: if tasks[edge.from] == tasks[edge.to] {
+            Partitioning::Forward
+        } else {
+            Partitioning::Hash
+        },
     }
 }
 
@@ -63,7 +72,8 @@ fn shards(graph: &Graph) -> Vec<u16> {
     for (index, node) in graph.nodes.iter().enumerate() {
         if let NodeKind::Source(source) = &node.kind {
             let consumers = widest(&|edge| (edge.from == index).then_some(edge.to), &shards);
-            shards[index] = consumers.min(u16::try_from(source.partitions).unwrap_or(u16::MAX)).max(1);
+            shards[index] =
+                consumers.min(u16::try_from(source.partitions).unwrap_or(u16::MAX)).max(1);
         }
     }
     for (index, node) in graph.nodes.iter().enumerate() {

@@ -26,7 +26,6 @@
 //! retries and dead letters are stored. An operator that re-keys the events of a
 //! source stays apart so that reading keys and running code use two cores.
 
-
 mod build;
 mod summary;
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Exhausted, KeyRule, MissingKey, NodeKind, Partitioning, Plan, Runs, Sink, Start, TaskPlan, Watermark};
+use super::{
+    Exhausted, KeyRule, MissingKey, NodeKind, Partitioning, Plan, Runs, Sink, Start, TaskPlan,
+    Watermark,
+};
 use crate::{
     ids::{ModuleDigest, NodeId, PipelineName, TopicName},
     spec::units::format_duration,
@@ -145,11 +148,17 @@ impl Plan {
 
     /// The name of a handler or input port of a node.
     fn entry_name(&self, node: u16, entry: u32) -> Option<&str> {
-        let NodeKind::Operator(operator) = &self.nodes.get(usize::from(node))?.kind else { return None };
+        let NodeKind::Operator(operator) = &self.nodes.get(usize::from(node))?.kind else {
+            return None;
+        };
         let entry = entry as usize;
         match operator.runs {
-            Runs::Handlers => operator.description.handlers.get(entry).map(|handler| handler.name.as_str()),
-            Runs::Transform => operator.description.inputs.get(entry).map(|port| port.name.as_str()),
+            Runs::Handlers => {
+                operator.description.handlers.get(entry).map(|handler| handler.name.as_str())
+            }
+            Runs::Transform => {
+                operator.description.inputs.get(entry).map(|port| port.name.as_str())
+            }
         }
     }
 }

@@ -28,7 +28,11 @@ fn plan(yaml: &str) -> Plan {
     });
     let graph = Graph::from_text(yaml, &|reference| {
         Ok(Resolved {
-            pin: ModulePin { name: reference.name.clone(), version: semver::Version::new(1, 2, 3), digest: ModuleDigest([1; 32]) },
+            pin: ModulePin {
+                name: reference.name.clone(),
+                version: semver::Version::new(1, 2, 3),
+                digest: ModuleDigest([1; 32]),
+            },
             description: Arc::clone(&description),
         })
     });
@@ -45,7 +49,13 @@ fn check(nodes: &str, expect: Expect) {
         text.push_str(&format!("{} x{}\n", nodes.join(" "), task.shards));
     }
     for edge in &plan.edges {
-        text.push_str(&format!("{}.{} -> {} {:?}\n", id(edge.from), edge.port_name, id(edge.to), edge.partitioning));
+        text.push_str(&format!(
+            "{}.{} -> {} {:?}\n",
+            id(edge.from),
+            edge.port_name,
+            id(edge.to),
+            edge.partitioning
+        ));
     }
     check_whole(&plan);
     expect.assert_eq(&text);
@@ -193,10 +203,13 @@ fn a_sink_joins_its_producers_if_they_are_one_task() {
 
 #[test]
 fn an_operator_that_is_only_called_is_a_task_of_its_own() {
-    check("operators: { a: { module: m, key: /id, parallelism: 3 } }\nsinks: { x: { topic: x, input: a.err } }", expect![[r#"
+    check(
+        "operators: { a: { module: m, key: /id, parallelism: 3 } }\nsinks: { x: { topic: x, input: a.err } }",
+        expect![[r#"
         a x x3
         a.err -> x Forward
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -293,5 +306,6 @@ fn the_summary_is_what_the_api_shows() {
               "shards": 1
             }
           ]
-        }"#]].assert_eq(&serde_json::to_string_pretty(&plan.summary()).unwrap());
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&plan.summary()).unwrap());
 }

@@ -23,7 +23,12 @@ pub(super) fn find<'a>(steps: &[Box<str>], json: &'a [u8]) -> Result<Found<'a>, 
         match at.peek()? {
             b'{' => at.enter_member(step)?,
             b'[' => at.enter_element(step)?,
-            _ => return at.scalar().and(Err(Absence::Missing)),
+            _ => {
+                return Err(match at.scalar() {
+                    Ok(_) | Err(Absence::Null) => Absence::Missing,
+                    Err(absence) => absence,
+                });
+            }
         }
     }
     at.scalar()
@@ -66,7 +71,11 @@ impl<'a> Cursor<'a> {
                 return Err(Absence::Missing);
             }
             let (raw, escaped) = self.string()?;
-            let found = if escaped { decode(raw)?.as_bytes() == name.as_bytes() } else { raw == name.as_bytes() };
+            let found = if escaped {
+                decode(raw)?.as_bytes() == name.as_bytes()
+            } else {
+                raw == name.as_bytes()
+            };
             if self.token()? != b':' {
                 return Err(Absence::NotJson);
             }
@@ -224,7 +233,9 @@ fn decode(raw: &[u8]) -> Result<String, Absence> {
 /// The index that a step means in an array. Leading zeros mean none, by RFC 6901.
 fn index(step: &str) -> Option<usize> {
     let canonical = step == "0" || !step.starts_with('0');
-    (canonical && step.bytes().all(|byte| byte.is_ascii_digit())).then(|| step.parse().ok()).flatten()
+    (canonical && step.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| step.parse().ok())
+        .flatten()
 }
 
 /// By the grammar of RFC 8259.

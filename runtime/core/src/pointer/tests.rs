@@ -39,7 +39,11 @@ fn escapes_are_decoded_in_values_and_names() {
 
 #[test]
 fn what_is_in_the_way_is_stepped_over() {
-    check("/k", r#"{"s":"{\"k\":1}]","o":{"k":2,"a":[{"k":"]"}]},"n":-1.5,"b":null,"k":3}"#, expect!["key 3"]);
+    check(
+        "/k",
+        r#"{"s":"{\"k\":1}]","o":{"k":2,"a":[{"k":"]"}]},"n":-1.5,"b":null,"k":3}"#,
+        expect!["key 3"],
+    );
     check("/a/2/b", r#"{"a":[[1,[2]],{"b":0},{"c":1,"b":"deep"}]}"#, expect!["key deep"]);
     check("/a/0", "{\n\t\"a\" : [ 1 , 2 ]\r\n}", expect!["key 1"]);
 }
@@ -63,9 +67,25 @@ fn nothing_is_found_for_a_reason() {
 #[test]
 fn bytes_that_are_not_json_are_told_apart() {
     for json in [
-        "", " ", "{", "{\"a\"", "{\"a\":", "{\"a\":}", "{\"a\":\"x", "{\"a\":\"x\\", "{\"a\":nul}", "{\"a\":01}", "{\"a\":1.}",
-        "{\"a\":+1}", "{\"a\":.5}", "{\"a\":1e}", "{\"b\" 1}", "{\"a\":\"\\x\"}",
-        "{\"a\":\"\\ud800\"}", "{\"a\":\"\n\"}", "hello",
+        "",
+        " ",
+        "{",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":}",
+        "{\"a\":\"x",
+        "{\"a\":\"x\\",
+        "{\"a\":nul}",
+        "{\"a\":01}",
+        "{\"a\":1.}",
+        "{\"a\":+1}",
+        "{\"a\":.5}",
+        "{\"a\":1e}",
+        "{\"b\" 1}",
+        "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\ud800\"}",
+        "{\"a\":\"\n\"}",
+        "hello",
     ] {
         check("/a", json, expect!["the value is not valid JSON"]);
     }
@@ -124,7 +144,11 @@ fn places(value: &Value, here: String, into: &mut Vec<String>) {
         }
         Value::Object(members) => {
             for (name, member) in members {
-                places(member, format!("{here}/{}", name.replace('~', "~0").replace('/', "~1")), into);
+                places(
+                    member,
+                    format!("{here}/{}", name.replace('~', "~0").replace('/', "~1")),
+                    into,
+                );
             }
         }
         _ => {}

@@ -84,12 +84,22 @@ impl Table {
     }
 }
 
+/// How long most keys are at most.
+const ROOM: usize = 40;
+
 /// Writes a key from left to right.
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
     pub(crate) fn new(table: Table) -> Self {
-        Self(vec![table as u8])
+        Self::with_room(table, ROOM)
+    }
+
+    /// One that is built in one piece if it is no longer than `room`.
+    pub(crate) fn with_room(table: Table, room: usize) -> Self {
+        let mut key = Vec::with_capacity(room);
+        key.push(table as u8);
+        Self(key)
     }
 
     pub(crate) fn name(mut self, name: &str) -> Self {
@@ -115,6 +125,10 @@ impl Writer {
 
     /// A key that may go on.
     pub(crate) fn key_prefix(mut self, key: &[u8]) -> Self {
+        if !key.contains(&0) {
+            self.0.extend_from_slice(key);
+            return self;
+        }
         for byte in key {
             self.0.push(*byte);
             if *byte == 0 {

@@ -1,6 +1,6 @@
 //! Every row of a pipeline's commit domain: keys and values.
 //!
-//! [`key`] has the layouts with a diagram, [`value`] what stands behind them.
+//! `key.rs` has the layouts with a diagram, `value.rs` what stands behind them.
 //! Decoders never panic, whatever the bytes: they give a [`RowError`].
 
 mod key;

@@ -89,16 +89,35 @@ impl From<Vec<Diagnostic>> for Problems {
 
 impl Problems {
     /// Adds a problem that refuses the file.
-    pub(crate) fn error(&mut self, place: Place, path: &str, code: &str, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(
+        &mut self,
+        place: Place,
+        path: &str,
+        code: &str,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.add(Severity::Error, place, path, code, message.into())
     }
 
     /// Adds one that does not.
-    pub(crate) fn warning(&mut self, place: Place, path: &str, code: &str, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn warning(
+        &mut self,
+        place: Place,
+        path: &str,
+        code: &str,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.add(Severity::Warning, place, path, code, message.into())
     }
 
-    fn add(&mut self, severity: Severity, place: Place, path: &str, code: &str, message: String) -> &mut Diagnostic {
+    fn add(
+        &mut self,
+        severity: Severity,
+        place: Place,
+        path: &str,
+        code: &str,
+        message: String,
+    ) -> &mut Diagnostic {
         self.list.push(Diagnostic {
             severity,
             line: place.line,
@@ -118,9 +137,16 @@ impl Problems {
         self.list.sort_by_key(|problem| (problem.line, problem.column));
         let more = self.list.split_off(self.list.len().min(PROBLEMS_MAX));
         if let Some(first) = more.first() {
-            let severity = more.iter().map(|problem| problem.severity).min().unwrap_or(Severity::Error);
+            let severity =
+                more.iter().map(|problem| problem.severity).min().unwrap_or(Severity::Error);
             let place = Place { line: first.line, column: first.column };
-            self.add(severity, place, "", "more", format!("There are {} more problems from here on.", more.len()));
+            self.add(
+                severity,
+                place,
+                "",
+                "more",
+                format!("There are {} more problems from here on.", more.len()),
+            );
         }
         self.list
     }
@@ -150,7 +176,11 @@ pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `did you mean ..`, or what there is.
-pub(crate) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str> + Clone, none: &str) -> String {
+pub(crate) fn suggest<'a>(
+    text: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+    none: &str,
+) -> String {
     if let Some(name) = nearest(text, known.clone()) {
         return format!("did you mean `{name}`?");
     }
@@ -168,6 +198,10 @@ pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Strin
         [] => None,
         [one] => Some(one.clone()),
         [first @ .., last] if names.len() <= 10 => Some(format!("{} and {last}", first.join(", "))),
-        all => Some(format!("{} and {} more", all.get(..9).unwrap_or_default().join(", "), all.len().saturating_sub(9))),
+        all => Some(format!(
+            "{} and {} more",
+            all.get(..9).unwrap_or_default().join(", "),
+            all.len().saturating_sub(9)
+        )),
     }
 }

@@ -50,7 +50,12 @@ impl<'n> Fields<'n> {
     }
 
     /// A value that must be there.
-    pub(super) fn need(&self, name: &str, example: &str, problems: &mut Problems) -> Option<At<'n>> {
+    pub(super) fn need(
+        &self,
+        name: &str,
+        example: &str,
+        problems: &mut Problems,
+    ) -> Option<At<'n>> {
         let found = self.get(name);
         if found.is_none() {
             problems
@@ -62,7 +67,9 @@ impl<'n> Fields<'n> {
 
     /// Every entry, in the order of the file.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'n Name, At<'n>)> {
-        self.entries.iter().map(|(name, node)| (name, At { node, path: join(&self.path, &name.text) }))
+        self.entries
+            .iter()
+            .map(|(name, node)| (name, At { node, path: join(&self.path, &name.text) }))
     }
 
     /// Reports names that are not `known`. Those that Weir knows but this version
@@ -78,7 +85,12 @@ impl<'n> Fields<'n> {
                 continue;
             }
             problems
-                .error(name.place, &at.path, "unknown-field", format!("`{}` is not known here.", shown(text)))
+                .error(
+                    name.place,
+                    &at.path,
+                    "unknown-field",
+                    format!("`{}` is not known here.", shown(text)),
+                )
                 .help(suggest(text, known.iter().copied(), "remove it"));
         }
     }
@@ -95,7 +107,12 @@ impl At<'_> {
     /// A problem: another kind of thing was expected.
     pub(super) fn wrong_type(&self, expected: &str, problems: &mut Problems) {
         problems
-            .error(self.node.place, &self.path, "wrong-type", format!("This is {}.", self.node.kind()))
+            .error(
+                self.node.place,
+                &self.path,
+                "wrong-type",
+                format!("This is {}.", self.node.kind()),
+            )
             .help(format!("write {expected}"));
     }
 
@@ -115,13 +132,25 @@ impl At<'_> {
     }
 
     /// A scalar that is read by `FromStr`; its error says what to do.
-    pub(super) fn parse<T: FromStr<Err: Display>>(&self, expected: &str, problems: &mut Problems) -> Option<T> {
+    pub(super) fn parse<T: FromStr<Err: Display>>(
+        &self,
+        expected: &str,
+        problems: &mut Problems,
+    ) -> Option<T> {
         self.parse_by(expected, T::from_str, problems)
     }
 
     /// A name of [`ids`](crate::ids).
-    pub(super) fn name<T: FromStr<Err = InvalidName>>(&self, expected: &str, problems: &mut Problems) -> Option<T> {
-        self.parse_by(expected, |text| text.parse().map_err(|error: InvalidName| error.rule()), problems)
+    pub(super) fn name<T: FromStr<Err = InvalidName>>(
+        &self,
+        expected: &str,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        self.parse_by(
+            expected,
+            |text| text.parse().map_err(|error: InvalidName| error.rule()),
+            problems,
+        )
     }
 
     pub(super) fn duration(&self, problems: &mut Problems) -> Option<Duration> {
@@ -139,7 +168,12 @@ impl At<'_> {
             Ok(value) => Some(value),
             Err(error) => {
                 problems
-                    .error(self.node.place, &self.path, "invalid-value", format!("`{}` is not {expected}.", shown(text)))
+                    .error(
+                        self.node.place,
+                        &self.path,
+                        "invalid-value",
+                        format!("`{}` is not {expected}.", shown(text)),
+                    )
                     .help(error.to_string());
                 None
             }
@@ -159,7 +193,12 @@ impl At<'_> {
         let value = T::try_from(*number).ok().filter(|value| bounds.contains(value));
         if value.is_none() {
             problems
-                .error(self.node.place, &self.path, "invalid-value", format!("{number} is out of bounds."))
+                .error(
+                    self.node.place,
+                    &self.path,
+                    "invalid-value",
+                    format!("{number} is out of bounds."),
+                )
                 .help(format!("write {expected}"));
         }
         value
@@ -176,13 +215,22 @@ impl At<'_> {
     }
 
     /// One of some words.
-    pub(super) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Problems) -> Option<T> {
+    pub(super) fn one_of<T: Copy>(
+        &self,
+        words: &[(&str, T)],
+        problems: &mut Problems,
+    ) -> Option<T> {
         let expected = list(words.iter().map(|(word, _)| *word)).unwrap_or_default();
         let text = self.text(&format!("one of {expected}"), problems)?;
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if found.is_none() {
             problems
-                .error(self.node.place, &self.path, "invalid-value", format!("`{}` is not known here.", shown(text)))
+                .error(
+                    self.node.place,
+                    &self.path,
+                    "invalid-value",
+                    format!("`{}` is not known here.", shown(text)),
+                )
                 .help(format!("write one of {expected}"));
         }
         found
@@ -200,7 +248,12 @@ impl At<'_> {
                     Some(number) => number.into(),
                     None => {
                         problems
-                            .error(self.node.place, &self.path, "invalid-value", format!("`{written}` has no form in JSON."))
+                            .error(
+                                self.node.place,
+                                &self.path,
+                                "invalid-value",
+                                format!("`{written}` has no form in JSON."),
+                            )
                             .help("write a finite number or a string");
                         serde_json::Value::Null
                     }
@@ -214,7 +267,10 @@ impl At<'_> {
             Value::Mapping(entries) => entries
                 .iter()
                 .map(|(name, node)| {
-                    (name.text.clone(), At { node, path: join(&self.path, &name.text) }.json(problems))
+                    (
+                        name.text.clone(),
+                        At { node, path: join(&self.path, &name.text) }.json(problems),
+                    )
                 })
                 .collect(),
         }

@@ -20,7 +20,10 @@ pub struct ModuleRef {
 impl ModuleRef {
     /// The newest of `versions` that will do.
     #[must_use]
-    pub fn select<'a>(&self, versions: impl IntoIterator<Item = &'a Version>) -> Option<&'a Version> {
+    pub fn select<'a>(
+        &self,
+        versions: impl IntoIterator<Item = &'a Version>,
+    ) -> Option<&'a Version> {
         versions.into_iter().filter(|version| self.versions.matches(version)).max()
     }
 }
@@ -34,8 +37,11 @@ impl FromStr for ModuleRef {
         };
         let name = name.parse::<ModuleName>().map_err(|error| error.to_string())?;
         let exact = versions.parse::<Version>().is_ok();
-        let versions = VersionReq::parse(&if exact { format!("={versions}") } else { versions.to_owned() })
-            .map_err(|_| format!("`{versions}` is not a version such as `1.0.0` or a range such as `^1`"))?;
+        let versions =
+            VersionReq::parse(&if exact { format!("={versions}") } else { versions.to_owned() })
+                .map_err(|_| {
+                    format!("`{versions}` is not a version such as `1.0.0` or a range such as `^1`")
+                })?;
         Ok(Self { name, versions, text: text.into() })
     }
 }

@@ -15,8 +15,18 @@ use crate::{ids::NodeId, pointer::JsonPointer};
 /// How long an unfinished event holds the watermark.
 const HOLD_DEFAULT: Duration = Duration::from_secs(30);
 
-const KNOWN: [&str; 10] =
-    ["module", "input", "handler", "key", "parallelism", "concurrency", "hold", "config", "retry", "limits"];
+const KNOWN: [&str; 10] = [
+    "module",
+    "input",
+    "handler",
+    "key",
+    "parallelism",
+    "concurrency",
+    "hold",
+    "config",
+    "retry",
+    "limits",
+];
 
 /// Built-in operators and their settings, by the field that names them.
 const BUILT_IN: [(&str, &str); 13] = [
@@ -45,25 +55,32 @@ const LATER: [(&str, &str); 3] = [
 const EXHAUSTED: [(&str, Exhausted); 3] =
     [("dead-letter", Exhausted::DeadLetter), ("skip", Exhausted::Skip), ("halt", Exhausted::Halt)];
 
-pub(super) fn read(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Problems) -> OperatorSpec {
+pub(super) fn read(
+    id: Placed<NodeId>,
+    fields: &Fields<'_>,
+    problems: &mut Problems,
+) -> OperatorSpec {
     fields.only(&KNOWN, &[&BUILT_IN[..], &LATER].concat(), problems);
     let built_in = BUILT_IN.iter().any(|(name, _)| fields.get(name).is_some());
     let module = match fields.get("module") {
         None if built_in => None,
-        _ => fields
-            .need("module", "order@1.0.0", problems)
-            .and_then(|at| at.parse("a module such as `order@1.0.0`", problems).map(|module| at.placed(module))),
+        _ => fields.need("module", "order@1.0.0", problems).and_then(|at| {
+            at.parse("a module such as `order@1.0.0`", problems).map(|module| at.placed(module))
+        }),
     };
     let key = fields.get("key").map(|at| key(&at, problems)).unwrap_or_default();
     OperatorSpec {
         module,
         inputs: fields.get("input").map(|at| inputs(&at, problems)).unwrap_or_default(),
-        handler: fields
-            .get("handler")
-            .and_then(|at| at.text("the name of a handler", problems).map(|name| at.placed(name.to_owned()))),
+        handler: fields.get("handler").and_then(|at| {
+            at.text("the name of a handler", problems).map(|name| at.placed(name.to_owned()))
+        }),
         key: key.0,
         missing_key: key.1,
-        parallelism: fields.get("parallelism").and_then(|at| at.integer(1..=128, problems)).unwrap_or(1),
+        parallelism: fields
+            .get("parallelism")
+            .and_then(|at| at.integer(1..=128, problems))
+            .unwrap_or(1),
         concurrency: fields
             .get("concurrency")
             .and_then(|at| at.integer(1..=1_000_000, problems).map(|number| at.placed(number))),
@@ -97,20 +114,41 @@ fn retry(at: &At<'_>, problems: &mut Problems) -> Option<RetryPolicy> {
     fields.only(&["attempts", "first", "max", "then", "block_key"], &[], problems);
     let default = RetryPolicy::default();
     let policy = RetryPolicy {
-        attempts: fields.get("attempts").and_then(|at| at.integer(1..=1_000_000, problems)).unwrap_or(default.attempts),
+        attempts: fields
+            .get("attempts")
+            .and_then(|at| at.integer(1..=1_000_000, problems))
+            .unwrap_or(default.attempts),
         first: fields.get("first").and_then(|at| at.duration(problems)).unwrap_or(default.first),
         max: fields.get("max").and_then(|at| at.duration(problems)).unwrap_or(default.max),
-        then: fields.get("then").and_then(|at| at.one_of(&EXHAUSTED, problems)).unwrap_or(default.then),
-        block_key: fields.get("block_key").and_then(|at| at.boolean(problems)).unwrap_or(default.block_key),
+        then: fields
+            .get("then")
+            .and_then(|at| at.one_of(&EXHAUSTED, problems))
+            .unwrap_or(default.then),
+        block_key: fields
+            .get("block_key")
+            .and_then(|at| at.boolean(problems))
+            .unwrap_or(default.block_key),
     };
     if let Some(at) = fields.get("max").filter(|_| policy.max < policy.first) {
         problems
-            .error(at.node.place, &at.path, "conflict", "The longest pause is shorter than the first one.")
+            .error(
+                at.node.place,
+                &at.path,
+                "conflict",
+                "The longest pause is shorter than the first one.",
+            )
             .help("make `max` at least as long as `first`");
     }
-    if let Some(at) = fields.get("block_key").filter(|_| policy.block_key && policy.then != Exhausted::DeadLetter) {
+    if let Some(at) =
+        fields.get("block_key").filter(|_| policy.block_key && policy.then != Exhausted::DeadLetter)
+    {
         problems
-            .error(at.node.place, &at.path, "conflict", "A key can only be blocked by a dead letter.")
+            .error(
+                at.node.place,
+                &at.path,
+                "conflict",
+                "A key can only be blocked by a dead letter.",
+            )
             .help("remove `block_key`, or use `then: dead-letter`");
     }
     Some(policy)

@@ -45,7 +45,11 @@ pub(super) fn file(root: &Node, problems: &mut Problems) -> Spec {
             .help(format!("use at most {NODES_MAX}"));
         return Spec::default();
     }
-    let inputs = spec.operators.iter().map(|operator| &operator.inputs).chain(spec.sinks.iter().map(|sink| &sink.inputs));
+    let inputs = spec
+        .operators
+        .iter()
+        .map(|operator| &operator.inputs)
+        .chain(spec.sinks.iter().map(|sink| &sink.inputs));
     let count: usize = inputs.map(Vec::len).sum();
     if count > EDGES_MAX {
         problems
@@ -84,7 +88,12 @@ fn node_id(name: &Name, path: &str, problems: &mut Problems) -> Option<Placed<No
         Err(error) => {
             let error: InvalidName = error;
             problems
-                .error(name.place, path, "invalid-value", format!("`{}` is not a name.", shown(&name.text)))
+                .error(
+                    name.place,
+                    path,
+                    "invalid-value",
+                    format!("`{}` is not a name.", shown(&name.text)),
+                )
                 .help(error.rule());
             None
         }
@@ -100,11 +109,18 @@ fn sink(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Problems) -> Sin
     let discards = discard.as_ref().and_then(|at| at.boolean(problems)).unwrap_or(false);
     if let (Some(at), true) = (&topic, discards) {
         problems
-            .error(at.node.place, &at.path, "conflict", "The sink has both a topic and `discard: true`.")
+            .error(
+                at.node.place,
+                &at.path,
+                "conflict",
+                "The sink has both a topic and `discard: true`.",
+            )
             .help("keep one of them");
     }
     if let (Some(at), true) = (&partitions, discards) {
-        problems.error(at.node.place, &at.path, "conflict", "A sink that discards has no partitions.").help("remove it");
+        problems
+            .error(at.node.place, &at.path, "conflict", "A sink that discards has no partitions.")
+            .help("remove it");
     }
     let partitions = partitions.and_then(|at| self::partitions(&at, problems));
     let to = match topic {
@@ -143,7 +159,8 @@ pub(super) fn inputs(at: &At<'_>, problems: &mut Problems) -> Vec<InputSpec> {
         Value::Mapping(_) => {
             let Some(fields) = Fields::of(at, problems) else { return Vec::new() };
             for (name, at) in fields.entries() {
-                let entry = Placed { value: name.text.clone(), place: name.place, path: at.path.clone() };
+                let entry =
+                    Placed { value: name.text.clone(), place: name.place, path: at.path.clone() };
                 inputs.add(&at, Some(&entry), problems);
             }
         }
@@ -176,7 +193,12 @@ impl Inputs {
                 self.list.push(InputSpec { entry: entry.cloned(), stream: at.placed(stream) });
             } else {
                 problems
-                    .error(node.place, &at.path, "duplicate-name", format!("`{stream}` stands here twice."))
+                    .error(
+                        node.place,
+                        &at.path,
+                        "duplicate-name",
+                        format!("`{stream}` stands here twice."),
+                    )
                     .help("name each stream once");
             }
         }

@@ -21,7 +21,8 @@ pub(super) fn read(id: Placed<NodeId>, fields: &Fields<'_>, problems: &mut Probl
     let partitions = fields.get("partitions").and_then(|at| partitions(&at, problems));
     let from = fields.get("from").and_then(|at| start(&at, problems)).unwrap_or_default();
     let timestamp = fields.get("timestamp").and_then(|at| at.parse("a JSON pointer", problems));
-    let watermark = fields.get("watermark").and_then(|at| watermark(&at, problems)).unwrap_or_default();
+    let watermark =
+        fields.get("watermark").and_then(|at| watermark(&at, problems)).unwrap_or_default();
     SourceSpec { id, topic, partitions, from, timestamp, watermark }
 }
 
@@ -33,7 +34,12 @@ fn start(at: &At<'_>, problems: &mut Problems) -> Option<Start> {
             "latest" => Some(Start::Latest),
             other => {
                 problems
-                    .error(at.node.place, &at.path, "invalid-value", format!("`{other}` is not a place to begin."))
+                    .error(
+                        at.node.place,
+                        &at.path,
+                        "invalid-value",
+                        format!("`{other}` is not a place to begin."),
+                    )
                     .help(format!("write {EXPECTED}"));
                 None
             }
@@ -43,7 +49,9 @@ fn start(at: &At<'_>, problems: &mut Problems) -> Option<Start> {
     fields.only(&["timestamp", "offset"], &[], problems);
     match (fields.get("timestamp"), fields.get("offset")) {
         (Some(at), None) => instant(&at, problems).map(Start::Timestamp),
-        (None, Some(at)) => at.integer(0..=i64::MAX, problems).map(|offset| Start::Offset(offset.unsigned_abs())),
+        (None, Some(at)) => {
+            at.integer(0..=i64::MAX, problems).map(|offset| Start::Offset(offset.unsigned_abs()))
+        }
         (Some(_), Some(at)) => {
             problems
                 .error(at.node.place, &at.path, "conflict", "The source has two places to begin.")

@@ -5,7 +5,8 @@ use super::{units::format_duration, *};
 
 /// Every problem of a file, one after another.
 fn check(yaml: &str, expect: Expect) {
-    let problems: Vec<_> = read(yaml).diagnostics.iter().map(|problem| format!("{problem}\n")).collect();
+    let problems: Vec<_> =
+        read(yaml).diagnostics.iter().map(|problem| format!("{problem}\n")).collect();
     expect.assert_eq(&problems.concat());
 }
 
@@ -44,7 +45,10 @@ fn every_field_of_a_file_is_understood() {
     let order = &spec.operators[0];
     assert_eq!(order.id.place, Place { line: 6, column: 3 });
     assert_eq!(order.module.as_ref().unwrap().value.to_string(), "order@1.0.0");
-    assert_eq!(order.config.as_ref().unwrap().value.to_string(), r#"{"currency":"EUR","limits":[1,2.5,true,null,"x"]}"#);
+    assert_eq!(
+        order.config.as_ref().unwrap().value.to_string(),
+        r#"{"currency":"EUR","limits":[1,2.5,true,null,"x"]}"#
+    );
     assert_eq!((order.parallelism, order.concurrency.as_ref().unwrap().value), (2, 64));
     assert_eq!(order.retry.then, Exhausted::Skip);
     assert_eq!(order.limits.output, Some(ByteSize(65_536)));
@@ -64,12 +68,15 @@ fn json_is_read_like_yaml() {
   "sources": { "in": { "topic": "a\u00e9\/b", "from": { "offset": 7 } } },
 	"sinks": { "out": { "topic": "b", "input": "in", "emoji": "\\\ud83d\ude00\u00e9\\ud83d" } }
 }"#;
-    check(json, expect![[r#"
+    check(
+        json,
+        expect![[r#"
         3:33: error invalid-value: `aé/b` is not a topic name. (sources.in.topic)
             use 1 to 63 of the characters a-z, 0-9, `-` and `_`, and begin with a letter or digit
         4:51: error unknown-field: `emoji` is not known here. (sinks.out.emoji)
             there are `topic`, `partitions`, `discard` and `input`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -77,16 +84,24 @@ fn escapes_of_json_are_understood() {
     let json = r#"{"pipeline":"p","operators":{"o":{"module":"m","config":{"a":"x\ud83d\ude00 \\ud83d\u00e9\/\n\"","\ud83d\ude00":[1e2,-0.5,1E-3]}}}}"#;
     let reading = read(json);
     assert_eq!(reading.diagnostics, []);
-    expect![[r#"{"a":"x😀 \\ud83dé/\n\"","😀":[100.0,-0.5,0.001]}"#]].assert_eq(&reading.spec.operators[0].config.as_ref().unwrap().value.to_string());
+    expect![[r#"{"a":"x😀 \\ud83dé/\n\"","😀":[100.0,-0.5,0.001]}"#]]
+        .assert_eq(&reading.spec.operators[0].config.as_ref().unwrap().value.to_string());
     let yaml = "pipeline: p\noperators: { o: { module: m, config: '\\ud83d\\ude00' } }";
-    expect![[r#""\\ud83d\\ude00""#]].assert_eq(&read(yaml).spec.operators[0].config.as_ref().unwrap().value.to_string());
+    expect![[r#""\\ud83d\\ude00""#]]
+        .assert_eq(&read(yaml).spec.operators[0].config.as_ref().unwrap().value.to_string());
 }
 
 #[test]
 fn defaults_are_those_of_the_documentation() {
-    let spec = read("pipeline: p\nsources: { s: { topic: t } }\noperators: { o: { module: m, input: s } }").spec;
+    let spec = read(
+        "pipeline: p\nsources: { s: { topic: t } }\noperators: { o: { module: m, input: s } }",
+    )
+    .spec;
     assert_eq!(spec.sources[0].from, Start::Earliest);
-    assert_eq!(spec.sources[0].watermark, Watermark { bound: Duration::ZERO, idle: Duration::from_secs(30) });
+    assert_eq!(
+        spec.sources[0].watermark,
+        Watermark { bound: Duration::ZERO, idle: Duration::from_secs(30) }
+    );
     let operator = &spec.operators[0];
     assert_eq!((operator.parallelism, operator.hold), (1, Duration::from_secs(30)));
     assert_eq!(operator.retry.attempts, 10);
@@ -209,7 +224,11 @@ sinks:
 
 #[test]
 fn a_key_says_what_becomes_of_events_without_it() {
-    let operators = |key: &str| read(&format!("pipeline: p\noperators: {{ o: {{ module: m, key: {key} }} }}")).spec.operators;
+    let operators = |key: &str| {
+        read(&format!("pipeline: p\noperators: {{ o: {{ module: m, key: {key} }} }}"))
+            .spec
+            .operators
+    };
     let skips = &operators("{ pointer: /bid/bidder, missing: skip }")[0];
     assert_eq!(skips.key.as_ref().unwrap().value.to_string(), "/bid/bidder");
     assert_eq!(skips.missing_key, MissingKey::Skip);
@@ -238,8 +257,14 @@ fn a_place_to_begin_is_a_word_a_time_or_an_offset() {
     };
     assert_eq!(from("latest"), (Start::Latest, 0));
     assert_eq!(from("{ offset: 12 }"), (Start::Offset(12), 0));
-    assert_eq!(from("{ timestamp: 2026-01-31T12:00:00Z }"), (Start::Timestamp(crate::ids::EventTime(1_769_860_800_000)), 0));
-    assert_eq!(from("{ timestamp: 1769860800 }"), (Start::Timestamp(crate::ids::EventTime(1_769_860_800_000)), 0));
+    assert_eq!(
+        from("{ timestamp: 2026-01-31T12:00:00Z }"),
+        (Start::Timestamp(crate::ids::EventTime(1_769_860_800_000)), 0)
+    );
+    assert_eq!(
+        from("{ timestamp: 1769860800 }"),
+        (Start::Timestamp(crate::ids::EventTime(1_769_860_800_000)), 0)
+    );
     check(
         "pipeline: p\nsources:\n  a: { topic: t, from: { offset: 1, timestamp: 2 } }\n  b: { topic: t, from: {} }\n  c: { topic: t, from: { timestamp: soon, of: 1 } }\n  d: { topic: t, from: { offset: -1 } }",
         expect![[r#"
@@ -259,68 +284,110 @@ fn a_place_to_begin_is_a_word_a_time_or_an_offset() {
 
 #[test]
 fn text_that_is_not_yaml_is_refused_with_its_place() {
-    check("", expect![[r#"
+    check(
+        "",
+        expect![[r#"
         1:1: error syntax: The file is empty.
             begin with `pipeline:` and a name
-    "#]]);
-    check("# only a comment\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "# only a comment\n",
+        expect![[r#"
         1:1: error syntax: The file is empty.
             begin with `pipeline:` and a name
-    "#]]);
-    check("pipeline: [a\nb: c", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: [a\nb: c",
+        expect![[r#"
         2:2: error syntax: The file is not valid YAML: illegal placement of ':' indicator.
             mind the indentation and the quotes here and in the line before
-    "#]]);
-    check("pipeline: p\n  sources: x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: p\n  sources: x\n",
+        expect![[r#"
         2:10: error syntax: The file is not valid YAML: mapping values are not allowed in this context.
             mind the indentation and the quotes here and in the line before
-    "#]]);
-    check("pipeline: \"p", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: \"p",
+        expect![[r#"
         1:11: error syntax: The file is not valid YAML: while scanning a quoted scalar, found unexpected end of stream.
             mind the indentation and the quotes here and in the line before
-    "#]]);
-    check("just text", expect![[r#"
+    "#]],
+    );
+    check(
+        "just text",
+        expect![[r#"
         1:1: error wrong-type: This is a string.
             write a mapping
-    "#]]);
-    check("- a\n- b\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "- a\n- b\n",
+        expect![[r#"
         1:1: error wrong-type: This is a list.
             write a mapping
-    "#]]);
-    check("pipeline: p\n---\npipeline: q\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: p\n---\npipeline: q\n",
+        expect![[r#"
         2:1: error syntax: The file has more than one document.
             keep one pipeline in a file, and remove the line `---`
-    "#]]);
-    check("pipeline: p\noperators: { a: &a { b: *a } }\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: p\noperators: { a: &a { b: *a } }\n",
+        expect![[r#"
         2:25: error syntax: An alias stands inside of what it names.
-    "#]]);
-    check("pipeline: p\noperators: *nobody\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: p\noperators: *nobody\n",
+        expect![[r#"
         2:12: error syntax: The file is not valid YAML: while parsing node, found unknown anchor.
             mind the indentation and the quotes here and in the line before
-    "#]]);
-    check("pipeline: !mine p\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: !mine p\n",
+        expect![[r#"
         1:1: error empty: The pipeline has no sources, operators or sinks.
             add at least one under `operators`, or a source and a sink
         1:11: error syntax: The tag `!mine` has no meaning here.
             remove the tag
-    "#]]);
-    check("pipeline: !!int p\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: !!int p\n",
+        expect![[r#"
         1:1: error missing-field: `pipeline` is missing.
             add it, such as `pipeline: my-pipeline`
         1:1: error empty: The pipeline has no sources, operators or sinks.
             add at least one under `operators`, or a source and a sink
         1:11: error wrong-type: `p` is not what its tag says.
-    "#]]);
-    check("pipeline: p\n? [a, b]\n: c\n", expect![[r#"
+    "#]],
+    );
+    check(
+        "pipeline: p\n? [a, b]\n: c\n",
+        expect![[r#"
         1:1: error empty: The pipeline has no sources, operators or sinks.
             add at least one under `operators`, or a source and a sink
         2:3: error wrong-type: A name is a list or a mapping.
             write a word before the `:`
-    "#]]);
-    check("\u{0}\u{1}", expect![[r#"
+    "#]],
+    );
+    check(
+        "\u{0}\u{1}",
+        expect![[r#"
         1:1: error syntax: The file is not valid YAML: found unprintable character.
             mind the indentation and the quotes here and in the line before
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -347,29 +414,44 @@ fn anchors_are_followed() {
 
 #[test]
 fn a_hostile_file_is_refused_before_it_grows() {
-    check(&"x".repeat((1 << 20) + 1), expect![[r#"
+    check(
+        &"x".repeat((1 << 20) + 1),
+        expect![[r#"
         1:1: error too-large: The file has 1048577 bytes.
             keep it below 1048576 bytes
-    "#]]);
-    check(&format!("pipeline: {}", "[".repeat(100_000)), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("pipeline: {}", "[".repeat(100_000)),
+        expect![[r#"
         1:266: error syntax: The file is not valid YAML: recursion limit exceeded.
             mind the indentation and the quotes here and in the line before
-    "#]]);
-    check(&format!("{}1", "a: {".repeat(200)), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("{}1", "a: {".repeat(200)),
+        expect![[r#"
         1:256: error too-large: Values are nested more than 64 deep.
-    "#]]);
-    check(&format!("pipeline: {}", "- ".repeat(200)), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("pipeline: {}", "- ".repeat(200)),
+        expect![[r#"
         1:11: error syntax: The file is not valid YAML: block sequence entries are not allowed in this context.
             mind the indentation and the quotes here and in the line before
-    "#]]);
+    "#]],
+    );
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for i in 1..10 {
         let before = vec![format!("*a{}", i - 1); 10].join(", ");
         bomb.push_str(&format!("a{i}: &a{i} [{before}]\n"));
     }
-    check(&bomb, expect![[r#"
+    check(
+        &bomb,
+        expect![[r#"
         6:10: error too-large: The file has more than 200000 values, aliases expanded.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -377,11 +459,16 @@ fn a_wide_file_is_read_in_linear_time() {
     let names: String = (0..60_000).map(|i| format!("a{i}: 1\n")).collect();
     let diagnostics = read(&names).diagnostics;
     assert_eq!(diagnostics.len(), 1_001);
-    expect!["999:1: error more: There are 59002 more problems from here on."].assert_eq(&diagnostics[1_000].to_string());
+    expect!["999:1: error more: There are 59002 more problems from here on."]
+        .assert_eq(&diagnostics[1_000].to_string());
     let same = "a: 1\n".repeat(90_000);
     assert_eq!(read(&same).diagnostics.len(), 1_001);
     let inputs: String = (0..50_000).map(|i| format!("    - s{i}.x\n")).collect();
-    assert!(!read(&format!("pipeline: p\noperators:\n  o:\n   module: m\n   input:\n{inputs}")).diagnostics.is_empty());
+    assert!(
+        !read(&format!("pipeline: p\noperators:\n  o:\n   module: m\n   input:\n{inputs}"))
+            .diagnostics
+            .is_empty()
+    );
 }
 
 #[test]
@@ -402,9 +489,11 @@ fn durations_and_sizes_are_shown_as_they_are_written() {
 
 #[test]
 fn a_whole_version_means_exactly_that_one() {
-    let versions: Vec<semver::Version> =
-        ["1.0.0", "1.0.1", "1.2.0", "2.0.0", "2.1.0-beta.1"].map(|version| version.parse().unwrap()).into();
-    let newest = |text: &str| text.parse::<ModuleRef>().ok()?.select(&versions).map(ToString::to_string);
+    let versions: Vec<semver::Version> = ["1.0.0", "1.0.1", "1.2.0", "2.0.0", "2.1.0-beta.1"]
+        .map(|version| version.parse().unwrap())
+        .into();
+    let newest =
+        |text: &str| text.parse::<ModuleRef>().ok()?.select(&versions).map(ToString::to_string);
     assert_eq!(newest("m@1.0.0").as_deref(), Some("1.0.0"));
     assert_eq!(newest("m@^1").as_deref(), Some("1.2.0"));
     assert_eq!(newest("m@1").as_deref(), Some("1.2.0"));

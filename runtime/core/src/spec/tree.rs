@@ -79,7 +79,8 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = &*json_escapes(text);
-    let mut builder = Builder { problems, open: Vec::new(), anchors: HashMap::new(), nodes: 0, document: None };
+    let mut builder =
+        Builder { problems, open: Vec::new(), anchors: HashMap::new(), nodes: 0, document: None };
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let step = match event {
@@ -95,7 +96,9 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
     }
     let document = builder.document;
     if document.is_none() {
-        problems.error(start, "", "syntax", "The file is empty.").help("begin with `pipeline:` and a name");
+        problems
+            .error(start, "", "syntax", "The file is empty.")
+            .help("begin with `pipeline:` and a name");
     }
     document
 }
@@ -140,10 +143,15 @@ impl Builder<'_> {
                 let text = Text { written: written.into_owned(), meaning };
                 self.complete(Node { place, value: Value::Scalar(text) }, anchor, 1)
             }
-            Event::SequenceStart(anchor, tag) => self.open(place, anchor, tag.as_deref(), Content::Sequence(Vec::new())),
-            Event::MappingStart(anchor, tag) => {
-                self.open(place, anchor, tag.as_deref(), Content::Mapping { entries: Vec::new(), lines: HashMap::new(), name: None })
+            Event::SequenceStart(anchor, tag) => {
+                self.open(place, anchor, tag.as_deref(), Content::Sequence(Vec::new()))
             }
+            Event::MappingStart(anchor, tag) => self.open(
+                place,
+                anchor,
+                tag.as_deref(),
+                Content::Mapping { entries: Vec::new(), lines: HashMap::new(), name: None },
+            ),
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some(open) = self.open.pop() else { return Ok(()) };
                 let value = match open.content {
@@ -155,7 +163,12 @@ impl Builder<'_> {
             }
             Event::Alias(anchor) => {
                 let Some((node, nodes)) = self.anchors.get(&anchor) else {
-                    self.problems.error(place, "", "syntax", "An alias stands inside of what it names.");
+                    self.problems.error(
+                        place,
+                        "",
+                        "syntax",
+                        "An alias stands inside of what it names.",
+                    );
                     return Err(Stop);
                 };
                 let (node, nodes) = (node.clone(), *nodes);
@@ -172,10 +185,21 @@ impl Builder<'_> {
         }
     }
 
-    fn open(&mut self, place: Place, anchor: usize, tag: Option<&Tag>, content: Content) -> Result<(), Stop> {
+    fn open(
+        &mut self,
+        place: Place,
+        anchor: usize,
+        tag: Option<&Tag>,
+        content: Content,
+    ) -> Result<(), Stop> {
         self.refuse_own_tag(tag, place);
         if self.open.len() >= DEPTH_MAX {
-            self.problems.error(place, "", "too-large", format!("Values are nested more than {DEPTH_MAX} deep."));
+            self.problems.error(
+                place,
+                "",
+                "too-large",
+                format!("Values are nested more than {DEPTH_MAX} deep."),
+            );
             return Err(Stop);
         }
         let nodes_before = self.nodes;
@@ -195,10 +219,17 @@ impl Builder<'_> {
             Some(Content::Mapping { entries, lines, name }) => match name.take() {
                 None => {
                     *name = Some(match node.value {
-                        Value::Scalar(text) => Pending::Name(Name { place: node.place, text: text.written }),
+                        Value::Scalar(text) => {
+                            Pending::Name(Name { place: node.place, text: text.written })
+                        }
                         _ => {
                             self.problems
-                                .error(node.place, "", "wrong-type", "A name is a list or a mapping.")
+                                .error(
+                                    node.place,
+                                    "",
+                                    "wrong-type",
+                                    "A name is a list or a mapping.",
+                                )
                                 .help("write a word before the `:`");
                             Pending::Unusable
                         }
@@ -212,7 +243,12 @@ impl Builder<'_> {
                     } else {
                         let path = self.path();
                         self.problems
-                            .error(name.place, &path, "duplicate-name", format!("`{}` stands here twice.", name.text))
+                            .error(
+                                name.place,
+                                &path,
+                                "duplicate-name",
+                                format!("`{}` stands here twice.", name.text),
+                            )
                             .help(format!("it is already in line {line}"));
                     }
                 }
@@ -235,13 +271,24 @@ impl Builder<'_> {
         names.join(".")
     }
 
-    fn meaning(&mut self, written: &str, style: ScalarStyle, tag: Option<&Tag>, place: Place) -> Scalar<'static> {
+    fn meaning(
+        &mut self,
+        written: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        place: Place,
+    ) -> Scalar<'static> {
         self.refuse_own_tag(tag, place);
         let tag = tag.map(Cow::Borrowed);
         match Scalar::parse_from_cow_and_metadata(Cow::Borrowed(written), style, tag.as_ref()) {
             Some(scalar) => owned(scalar),
             None => {
-                self.problems.error(place, "", "wrong-type", format!("`{written}` is not what its tag says."));
+                self.problems.error(
+                    place,
+                    "",
+                    "wrong-type",
+                    format!("`{written}` is not what its tag says."),
+                );
                 Scalar::Null
             }
         }
@@ -249,15 +296,21 @@ impl Builder<'_> {
 
     fn refuse_own_tag(&mut self, tag: Option<&Tag>, place: Place) {
         if let Some(tag) = tag.filter(|tag| !tag.is_yaml_core_schema()) {
-            self.problems.error(place, "", "syntax", format!("The tag `{tag}` has no meaning here.")).help("remove the tag");
+            self.problems
+                .error(place, "", "syntax", format!("The tag `{tag}` has no meaning here."))
+                .help("remove the tag");
         }
     }
 
     fn count(&mut self, place: Place, nodes: usize) -> Result<(), Stop> {
         self.nodes += nodes;
         if self.nodes > NODES_MAX {
-            self.problems
-                .error(place, "", "too-large", format!("The file has more than {NODES_MAX} values, aliases expanded."));
+            self.problems.error(
+                place,
+                "",
+                "too-large",
+                format!("The file has more than {NODES_MAX} values, aliases expanded."),
+            );
             return Err(Stop);
         }
         Ok(())
@@ -265,7 +318,12 @@ impl Builder<'_> {
 
     fn syntax(&mut self, error: &ScanError) {
         self.problems
-            .error(place(error.marker()), "", "syntax", format!("The file is not valid YAML: {}.", error.info()))
+            .error(
+                place(error.marker()),
+                "",
+                "syntax",
+                format!("The file is not valid YAML: {}.", error.info()),
+            )
             .help("mind the indentation and the quotes here and in the line before");
     }
 }
@@ -273,7 +331,10 @@ impl Builder<'_> {
 /// JSON writes characters beyond U+FFFF as two escapes, which YAML does not know:
 /// `\ud83d\ude00` becomes `\U0001f600`. Columns after one in its line are two less.
 fn json_escapes(text: &str) -> Cow<'_, str> {
-    let is_json = || text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    let is_json = || {
+        text.trim_start().starts_with('{')
+            && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    };
     if !(text.contains("\\ud") || text.contains("\\uD")) || !is_json() {
         return Cow::Borrowed(text);
     }

@@ -12,7 +12,8 @@ pub struct InvalidUnit(&'static str);
 /// The longest duration that a file may name.
 const DURATION_MAX: Duration = Duration::from_secs(10 * 366 * 86_400);
 
-const DURATION_RULE: &str = "write a whole number and one of ms, s, m, h or d, such as `50ms` or `5s`";
+const DURATION_RULE: &str =
+    "write a whole number and one of ms, s, m, h or d, such as `50ms` or `5s`";
 const SIZE_RULE: &str = "write a whole number and one of B, KiB, MiB or GiB, such as `64MiB`";
 
 /// Reads a duration: a whole number and `ms`, `s`, `m`, `h` or `d`.

@@ -28,6 +28,7 @@ struct Entry {
 
 impl Keys {
     /// The slot of a key, if it is known.
+    #[inline]
     pub(crate) fn find(&self, hash: u64, key: &[u8]) -> Option<Slot> {
         self.table.find(hash, |slot| self.is(*slot, hash, key)).copied()
     }

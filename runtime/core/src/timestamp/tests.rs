@@ -37,11 +37,22 @@ fn rfc_3339_is_read_with_any_offset() {
 
 #[test]
 fn what_is_not_a_time_is_refused_with_a_reason() {
-    check(r#""2026-01-31T12:00:00""#, expect!["no timestamp: `2026-01-31T12:00:00` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"]);
-    check(r#""yesterday""#, expect!["no timestamp: `yesterday` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"]);
+    check(
+        r#""2026-01-31T12:00:00""#,
+        expect![
+            "no timestamp: `2026-01-31T12:00:00` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"
+        ],
+    );
+    check(
+        r#""yesterday""#,
+        expect!["no timestamp: `yesterday` is not an RFC 3339 time such as 2026-01-31T12:00:00Z"],
+    );
     check("1.5", expect!["no timestamp: `1.5` is not a whole number since the Unix epoch"]);
     check("true", expect!["no timestamp: `true` is not a whole number since the Unix epoch"]);
-    check("99999999999999999999", expect!["no timestamp: `99999999999999999999` is not a whole number since the Unix epoch"]);
+    check(
+        "99999999999999999999",
+        expect!["no timestamp: `99999999999999999999` is not a whole number since the Unix epoch"],
+    );
     check("null", expect!["no timestamp: there is a null"]);
     check("{}", expect!["no timestamp: there is an object or an array"]);
 }

@@ -66,12 +66,10 @@ impl Unit {
         self.cells.take_changes(&mut self.keys, |keys, changed| {
             let cell = &cells[changed.cell];
             let group = KeyGroup::of_hash(keys.hash(changed.slot));
-            let key = Writer::new(Table::Cells)
-                .node(id)
-                .group(group)
-                .key(keys.key(changed.slot))
-                .name(&cell.name);
-            let key = key.rest(changed.entry.unwrap_or_default()).done();
+            let (of, entry) = (keys.key(changed.slot), changed.entry.unwrap_or_default());
+            let room = id.as_str().len() + of.len() + cell.name.len() + entry.len() + 6;
+            let key = Writer::with_room(Table::Cells, room).node(id).group(group).key(of);
+            let key = key.name(&cell.name).rest(entry).done();
             to.push(Change {
                 key,
                 value: changed.value.map(|value| rows::encode_cell(cell.version, value)),

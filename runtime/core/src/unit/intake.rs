@@ -8,7 +8,7 @@ use super::{
     item::{Entry, Item, Phase, Stored},
 };
 use crate::{
-    batch::Batch,
+    batch::{Batch, NO_TIMESTAMP},
     failure::Failure,
     guest::Cause,
     ids::{EventTime, InvocationId, KeyGroup},
@@ -177,7 +177,7 @@ impl Unit {
     }
 
     /// An event joins the queue of its key. Without a key where it needs one, it is a
-    /// dead letter, or goes no further.
+    /// dead letter, or goes no further; without a readable time it is a dead letter.
     pub(super) fn enqueue_event(&mut self, id: InvocationId) {
         let Some(item) = self.items.get(id) else { return };
         if item.slot.is_none() && (self.config.keyed || matches!(item.entry, Entry::Handler(_))) {
@@ -187,6 +187,11 @@ impl Unit {
             }
             let message = "the event has no key, and this operator needs one";
             self.bury(id, Failure::terminal("no-key", message), None, false);
+            return;
+        }
+        if item.timestamp.0 == NO_TIMESTAMP {
+            let message = "the source could not read the event's time from its value";
+            self.bury(id, Failure::terminal("no-timestamp", message), None, false);
             return;
         }
         self.enqueue(id);

@@ -14,7 +14,7 @@
 //! | `journal` | what a re-run is fed with, and whether it is the same run |
 //! | `calls` | calls that this unit's invocations make, and its sends |
 //! | `callee` | calls and sends that others make here |
-//! | `transform` | batches, and how they are split around a bad event |
+//! | `transform`, `select` | batches, and how they are split around a bad event |
 //! | `trap` | who did it, and what becomes of its neighbours |
 //! | `barrier`, `restore` | rows |
 //! | `effects` | what guests may do while they run |

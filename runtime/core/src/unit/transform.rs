@@ -15,7 +15,7 @@ use super::{
     select,
 };
 use crate::{
-    batch::{Batch, Event},
+    batch::{Batch, Event, NO_TIMESTAMP},
     clock::Now,
     failure::{Failure, Trap},
     guest::Output,
@@ -182,10 +182,11 @@ impl Unit {
     }
 
     /// Takes out what cannot run now: events behind others of their key, and those
-    /// without a key where they need one.
+    /// without a key where they need one, or without a readable time.
     fn sift(&mut self, work: Work) -> Option<Work> {
         let lacks_keys = self.config.keyed && !work.batch.keyless.is_empty();
-        if matches!(work.who, Who::Waiting(_)) || (self.queues.is_empty() && !lacks_keys) {
+        let lacks = lacks_keys || work.batch.timestamps.contains(&NO_TIMESTAMP);
+        if matches!(work.who, Who::Waiting(_)) || (self.queues.is_empty() && !lacks) {
             return Some(work);
         }
         let mut pick = Vec::with_capacity(work.batch.len());
@@ -210,6 +211,7 @@ impl Unit {
             Who::Waiting(_) => return false,
         };
         match work.batch.key(event) {
+            _ if work.batch.timestamps[event] == NO_TIMESTAMP => true,
             Some(key) => {
                 let slot = self.keys.find(work.batch.hash(event), key);
                 slot.is_some_and(|slot| self.queues.defers(slot, order))

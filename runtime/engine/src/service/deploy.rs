@@ -25,7 +25,8 @@ use weir_store::{Change, DomainName, Store};
 
 use super::{
     Engine, Error, GraphView, ask, blocking, commit,
-    lifecycle::{Guests, owned, service_domain},
+    lifecycle::owned,
+    load::{Guests, service_domain},
     overview::{self, Base},
     pipeline::{Pipeline, PipelineStatus, Revision},
     record::{Document, Kept, Wanted, encode},

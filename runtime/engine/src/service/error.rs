@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use weir_core::{failure::Failure, ids::InvocationId};
+use weir_core::{failure::Failure, ids::InvocationId, spec::Severity};
 use weir_store::StoreError;
 
 use crate::error::EngineError;
@@ -47,7 +47,7 @@ pub enum Error {
         by: Vec<String>,
     },
     /// The pipeline file has problems: all of them.
-    #[error("the pipeline file has {} problem{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
+    #[error("the pipeline file has {}", count(.0))]
     InvalidPipeline(Vec<Diagnostic>),
     /// Operators that are gone from the file still hold something.
     #[error(
@@ -113,6 +113,14 @@ pub enum Error {
     /// Something that should not happen.
     #[error("{0}")]
     Defect(String),
+}
+
+/// How many of them refuse the file.
+fn count(problems: &[Diagnostic]) -> String {
+    match problems.iter().filter(|problem| problem.severity == Severity::Error).count() {
+        1 => "1 problem".into(),
+        n => format!("{n} problems"),
+    }
 }
 
 impl Error {

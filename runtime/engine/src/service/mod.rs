@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `modules` | upload, list, delete modules |
 //! | `deploy` | pipeline file -> plan -> revision |
-//! | `lifecycle` | pause, resume, stop, delete; recovery at the start |
+//! | `lifecycle` | pause, resume, stop, delete |
+//! | `load` | load at the start and at a deploy, unload |
 //! | `overview` | the graph with its figures, for one pipeline or all |
 //! | `state`, `audit`, `dead_letters` | as of the last commit |
 //! | `topics`, `ingest`, `tail` | records in and out |
@@ -31,6 +32,7 @@ mod events;
 mod ingest;
 mod lifecycle;
 mod live;
+mod load;
 mod loader;
 mod modules;
 mod overview;
@@ -98,21 +100,21 @@ pub struct Config {
 
 /// Everything that runs in one data directory.
 pub struct Engine {
-    pub(self) clock: Arc<dyn Clock>,
-    pub(self) store: Arc<Store>,
-    pub(self) registry: Arc<Registry>,
-    pub(self) ingest: Arc<Ingest>,
-    pub(self) modules: Arc<dyn Modules>,
-    pub(self) tuning: Tuning,
-    pub(self) events: Events,
-    pub(self) live: Live,
+    clock: Arc<dyn Clock>,
+    store: Arc<Store>,
+    registry: Arc<Registry>,
+    ingest: Arc<Ingest>,
+    modules: Arc<dyn Modules>,
+    tuning: Tuning,
+    events: Events,
+    live: Live,
     drain: Duration,
     pipelines: RwLock<BTreeMap<PipelineName, Arc<Pipeline>>>,
     /// Read by everything that makes a revision, written by what removes modules or
     /// topics, so that nothing goes while a deploy relies on it.
-    pub(self) deploys: tokio::sync::RwLock<()>,
+    deploys: tokio::sync::RwLock<()>,
     /// Gives incarnations one at a time.
-    pub(self) incarnations: tokio::sync::Mutex<()>,
+    incarnations: tokio::sync::Mutex<()>,
     /// Threads for the tasks of pipelines, so that user code that takes its time
     /// does not hold up whoever asks. Gone after the close.
     workers: Workers,
@@ -201,7 +203,8 @@ impl Engine {
             stops.spawn(async move { pipeline.close(drain).await });
         }
         while stops.join_next().await.is_some() {}
-        if let Some(threads) = lock(&self.threads).take() {
+        let threads = lock(&self.threads).take();
+        if let Some(threads) = threads {
             let _ = blocking(move || drop(threads)).await;
         }
     }
@@ -220,32 +223,32 @@ impl Engine {
         self.clock.now().wall
     }
 
-    pub(self) fn all(&self) -> Vec<Arc<Pipeline>> {
+    fn all(&self) -> Vec<Arc<Pipeline>> {
         self.pipelines.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    pub(self) fn pipeline(&self, name: &PipelineName) -> Result<Arc<Pipeline>, Error> {
+    fn pipeline(&self, name: &PipelineName) -> Result<Arc<Pipeline>, Error> {
         let pipelines = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         pipelines.get(name).cloned().ok_or_else(|| Error::not_found("pipeline", name))
     }
 
     /// The pipeline of this name, or a new one that is not deployed yet.
-    pub(self) fn pipeline_or_new(&self, name: &PipelineName) -> Arc<Pipeline> {
+    fn pipeline_or_new(&self, name: &PipelineName) -> Arc<Pipeline> {
         let mut pipelines = self.pipelines.write().unwrap_or_else(PoisonError::into_inner);
         pipelines.entry(name.clone()).or_insert_with(|| Arc::new(Pipeline::new(name.clone()))).clone()
     }
 
     /// Drops the entry of a pipeline that is not deployed.
-    pub(self) fn forget(&self, name: &PipelineName) {
+    fn forget(&self, name: &PipelineName) {
         self.pipelines.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
-    pub(self) fn workers(&self) -> &tokio::runtime::Handle {
+    fn workers(&self) -> &tokio::runtime::Handle {
         &self.workers.1
     }
 
     /// Lets work run until it ends or the engine closes.
-    pub(self) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+    fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut background = lock(&self.background);
         while background.try_join_next().is_some() {}
         background.spawn(work);
@@ -265,7 +268,7 @@ async fn expire_dedupe(ingest: Arc<Ingest>) {
 }
 
 /// Runs something that may block on a thread that may.
-pub(self) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         if error.is_panic() {
             Error::Defect("a task panicked; the log has the place".into())
@@ -276,7 +279,7 @@ pub(self) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send +
 }
 
 /// Asks the store something that it answers by a callback.
-pub(self) async fn ask<T: Send + 'static, E: Send + 'static>(
+async fn ask<T: Send + 'static, E: Send + 'static>(
     question: impl FnOnce(Box<dyn FnOnce(Result<T, E>) + Send>),
 ) -> Result<T, Error>
 where
@@ -290,15 +293,15 @@ where
 }
 
 /// Commits rows outside of any running pipeline.
-pub(self) async fn commit(store: &Store, domain: DomainName, rows: Vec<Change>) -> Result<(), Error> {
+async fn commit(store: &Store, domain: DomainName, rows: Vec<Change>) -> Result<(), Error> {
     let commit = Commit { domain, epoch: Epoch(0), rows, appends: Vec::new() };
     ask(|done| store.submit(commit, done)).await.map(|_| ())
 }
 
-pub(self) fn store_is_closed() -> Error {
+fn store_is_closed() -> Error {
     Error::Unavailable("the store is closed".into())
 }
 
-pub(self) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use weir_core::{
     description::Description,
     ids::{EventTime, ModuleDigest, ModuleName},
@@ -81,6 +82,19 @@ impl Engine {
     /// # Errors
     /// [`Error::InvalidModule`], [`Error::ModuleConflict`], or of the store.
     pub async fn upload_module(&self, name: ModuleName, version: semver::Version, bytes: Bytes) -> Result<Uploaded, Error> {
+        // A repeat, or a conflict, need not be compiled to be known.
+        if let Some(known) = self.registry.module(&name, &version.to_string())? {
+            let hashed = bytes.clone();
+            let digest = ModuleDigest(blocking(move || Sha256::digest(&hashed)).await?.into());
+            return match known.digest == digest {
+                true => Ok(Uploaded { module: Module::from_entry(known)?, new: false }),
+                false => Err(Error::ModuleConflict {
+                    name: name.to_string(),
+                    version: version.to_string(),
+                    digest: known.digest.to_string(),
+                }),
+            };
+        }
         let (modules, checked_bytes) = (self.modules.clone(), bytes.clone());
         let checked = blocking(move || modules.check(&checked_bytes)).await?;
         let Some(description) = checked.description else {

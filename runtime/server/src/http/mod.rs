@@ -8,6 +8,8 @@
 //!
 //! Every refusal, from wherever it comes, is a [`problem::Problem`].
 
+#![expect(clippy::result_large_err, reason = "a problem is made once per refused request and moved into the answer")]
+
 mod audit;
 mod calls;
 mod dead_letters;

@@ -9,7 +9,10 @@ use axum::{
 };
 use serde::Serialize;
 use utoipa::ToSchema;
-use weir_core::failure::{Failure, FailureKind};
+use weir_core::{
+    failure::{Failure, FailureKind},
+    spec::Severity,
+};
 use weir_engine::service::Error;
 use weir_store::StoreError;
 
@@ -53,6 +56,10 @@ pub struct Detail {
     /// Where in the document, such as `operators.order.key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Of a pipeline file: `error` refuses it, `warning` does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub severity: Option<Severity>,
     /// A stable name, for programs.
     pub code: String,
     /// What is wrong.
@@ -324,6 +331,7 @@ impl From<weir_engine::service::Diagnostic> for Detail {
             line: Some(diagnostic.line),
             column: Some(diagnostic.column),
             path: Some(diagnostic.path).filter(|path| !path.is_empty()),
+            severity: Some(diagnostic.severity),
             code: diagnostic.code,
             message: diagnostic.message,
             help: diagnostic.help,

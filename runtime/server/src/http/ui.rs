@@ -16,8 +16,9 @@ use super::problem::Problem;
 #[folder = "../../web-ui/dist"]
 struct Files;
 
-/// Nothing but what comes from here; no inline code or style, no frames.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+/// Nothing but what comes from here; no inline code, no frames. The component library
+/// of the UI sets some styles inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
     connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Files, the app, or a 404 below `/v1`.

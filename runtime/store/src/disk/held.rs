@@ -36,7 +36,9 @@ impl HeldDisk {
         let faults = std::env::var("WEIR_FAULT").unwrap_or_default();
         let wanted = faults.split(',').any(|fault| fault.trim() == HOLD_WRITES);
         wanted.then(|| {
-            tracing::warn!("writes are held in memory until they are synced: this build and WEIR_FAULT say so");
+            tracing::warn!(
+                "writes are held in memory until they are synced: this build and WEIR_FAULT say so"
+            );
             Self::new()
         })
     }

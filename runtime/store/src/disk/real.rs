@@ -81,7 +81,8 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Result<Lock, String>> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {
                 file.set_len(0)?;
@@ -90,7 +91,11 @@ impl Disk for RealDisk {
             }
             Err(fs::TryLockError::WouldBlock) => {
                 let holder = fs::read_to_string(path).unwrap_or_default();
-                Ok(Err(if holder.trim().is_empty() { "another process".into() } else { holder.trim().into() }))
+                Ok(Err(if holder.trim().is_empty() {
+                    "another process".into()
+                } else {
+                    holder.trim().into()
+                }))
             }
             Err(fs::TryLockError::Error(error)) => Err(error),
         }

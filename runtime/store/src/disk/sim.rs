@@ -121,10 +121,12 @@ impl SimDisk {
     /// Turns one bit of a file over, durably. Answers false if there is no such byte.
     pub fn flip(&self, path: &Path, offset: u64, bit: u8) -> bool {
         let mut state = self.state();
-        let Some(inode) = state.names.get(path).copied().and_then(|id| state.inodes.get_mut(&id)) else {
+        let Some(inode) = state.names.get(path).copied().and_then(|id| state.inodes.get_mut(&id))
+        else {
             return false;
         };
-        let Some(byte) = usize::try_from(offset).ok().and_then(|at| inode.current.get_mut(at)) else {
+        let Some(byte) = usize::try_from(offset).ok().and_then(|at| inode.current.get_mut(at))
+        else {
             return false;
         };
         *byte ^= 1 << (bit % 8);
@@ -167,7 +169,11 @@ impl State {
     }
 
     fn used(&self) -> u64 {
-        self.names.values().filter_map(|id| self.inodes.get(id)).map(|inode| inode.current.len() as u64).sum()
+        self.names
+            .values()
+            .filter_map(|id| self.inodes.get(id))
+            .map(|inode| inode.current.len() as u64)
+            .sum()
     }
 
     /// Counts an operation. True if the machine goes down in it.
@@ -289,8 +295,10 @@ impl Disk for SimDisk {
             return Err(missing(dir));
         }
         let within = |path: &PathBuf| path.parent() == Some(dir);
-        let paths = state.names.keys().filter(|p| within(p)).chain(state.dirs.iter().filter(|p| within(p)));
-        let names: BTreeSet<String> = paths.filter_map(|p| Some(p.file_name()?.to_str()?.to_owned())).collect();
+        let paths =
+            state.names.keys().filter(|p| within(p)).chain(state.dirs.iter().filter(|p| within(p)));
+        let names: BTreeSet<String> =
+            paths.filter_map(|p| Some(p.file_name()?.to_str()?.to_owned())).collect();
         Ok(names.into_iter().collect())
     }
 
@@ -317,7 +325,8 @@ impl Disk for SimDisk {
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.live()?;
         let crashes = state.tick();
-        let gone: Vec<PathBuf> = state.names.keys().filter(|p| p.starts_with(path)).cloned().collect();
+        let gone: Vec<PathBuf> =
+            state.names.keys().filter(|p| p.starts_with(path)).cloned().collect();
         for file in gone {
             state.change_name(parent(&file), NameChange::Unlink(file.clone()));
         }
@@ -388,7 +397,9 @@ impl File for SimFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.with(|state, inode| {
             let room = match state.capacity {
-                Some(capacity) => capacity.saturating_sub(state.used() + inode.current.len() as u64) as usize,
+                Some(capacity) => {
+                    capacity.saturating_sub(state.used() + inode.current.len() as u64) as usize
+                }
                 None => usize::MAX,
             };
             let fitting = &bytes[..bytes.len().min(room)];
@@ -431,7 +442,8 @@ impl File for SimFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.with(|_, inode| {
             let start = usize::try_from(offset).map_err(io::Error::other)?;
-            let found = start.checked_add(buffer.len()).and_then(|end| inode.current.get(start..end));
+            let found =
+                start.checked_add(buffer.len()).and_then(|end| inode.current.get(start..end));
             buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
             Ok(())
         })

@@ -23,7 +23,14 @@ impl Fixture {
     }
 
     fn open(disk: SimDisk, clock: Arc<StillClock>) -> Self {
-        let store = Store::open(Path::new(ROOT), Arc::new(disk.clone()), ViewKind::Memory, clock.clone(), Options::default()).unwrap();
+        let store = Store::open(
+            Path::new(ROOT),
+            Arc::new(disk.clone()),
+            ViewKind::Memory,
+            clock.clone(),
+            Options::default(),
+        )
+        .unwrap();
         let ingest = Ingest::new(store.clone());
         Self { disk, clock, store, ingest }
     }
@@ -34,13 +41,21 @@ impl Fixture {
         Self::open(disk, clock)
     }
 
-    fn queue(&self, records: Vec<NewRecord>, dedupe: Option<Dedupe>) -> Promise<Result<Ingested, StoreError>> {
+    fn queue(
+        &self,
+        records: Vec<NewRecord>,
+        dedupe: Option<Dedupe>,
+    ) -> Promise<Result<Ingested, StoreError>> {
         let (promise, done) = Promise::new();
         self.ingest.append(&topic("t"), NewRecords::List(records), dedupe, done);
         promise
     }
 
-    fn append(&self, records: Vec<NewRecord>, dedupe: Option<Dedupe>) -> Result<Ingested, StoreError> {
+    fn append(
+        &self,
+        records: Vec<NewRecord>,
+        dedupe: Option<Dedupe>,
+    ) -> Result<Ingested, StoreError> {
         let promise = self.queue(records, dedupe);
         while self.store.step() {}
         promise.get().expect("answered")
@@ -49,7 +64,13 @@ impl Fixture {
 
 fn record(key: Option<&str>, value: &str) -> NewRecord {
     let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-    NewRecord { key: key.map(bytes), value: bytes(value), timestamp: EventTime(7), headers: Vec::new(), partition: None }
+    NewRecord {
+        key: key.map(bytes),
+        value: bytes(value),
+        timestamp: EventTime(7),
+        headers: Vec::new(),
+        partition: None,
+    }
 }
 
 fn dedupe(key: &str, body: u8) -> Option<Dedupe> {
@@ -59,11 +80,16 @@ fn dedupe(key: &str, body: u8) -> Option<Dedupe> {
 #[test]
 fn keys_choose_the_partition_and_without_one_they_take_turns() {
     let fixture = Fixture::new(3);
-    let answer = fixture.append(vec![record(Some("a"), "1"), record(Some("b"), "2"), record(Some("a"), "3")], None).unwrap();
+    let answer = fixture
+        .append(vec![record(Some("a"), "1"), record(Some("b"), "2"), record(Some("a"), "3")], None)
+        .unwrap();
     for (key, (partition, _)) in ["a", "b", "a"].iter().zip(&answer.records) {
         assert_eq!(u64::from(partition.0), hash_key(key.as_bytes()) % 3);
     }
-    assert_eq!(answer.records[2].1, Offset(answer.records[0].1.0 + 1 + u64::from(answer.records[0].0 == answer.records[1].0)));
+    assert_eq!(
+        answer.records[2].1,
+        Offset(answer.records[0].1.0 + 1 + u64::from(answer.records[0].0 == answer.records[1].0))
+    );
     let answer = fixture.append((0..6).map(|_| record(None, "x")).collect(), None).unwrap();
     for partition in 0..3 {
         assert_eq!(answer.records.iter().filter(|(p, _)| p.0 == partition).count(), 2);
@@ -79,13 +105,21 @@ fn a_batch_goes_where_its_records_would() {
     let fixture = Fixture::new(2);
     let mut batch = Batch::default();
     for key in ["a", "b", "c", "d"] {
-        batch.push(Event { timestamp: 1, key: Some(key.as_bytes()), value: key.as_bytes(), port: 0, origin: None });
+        batch.push(Event {
+            timestamp: 1,
+            key: Some(key.as_bytes()),
+            value: key.as_bytes(),
+            port: 0,
+            origin: None,
+        });
         batch.push_header("n", key.as_bytes());
     }
     let (promise, done) = Promise::new();
     fixture.ingest.append(&topic("t"), NewRecords::Batch(batch), None, done);
     fixture.store.step();
-    for (key, (partition, offset)) in ["a", "b", "c", "d"].iter().zip(promise.get().unwrap().unwrap().records) {
+    for (key, (partition, offset)) in
+        ["a", "b", "c", "d"].iter().zip(promise.get().unwrap().unwrap().records)
+    {
         let read = fixture.store.read(&topic("t"), partition, offset, 1, 1).unwrap().batch;
         assert_eq!((read.key(0), read.value(0)), (Some(key.as_bytes()), key.as_bytes()));
         assert_eq!(read.headers[0].value, key.as_bytes());
@@ -103,8 +137,16 @@ fn a_repeat_gets_the_first_answer_also_after_a_crash() {
     fixture.append(records(), None).unwrap();
     let again = fixture.append(records(), dedupe("id", 1)).unwrap();
     assert_eq!(again, Ingested { repeated: true, ..first });
-    assert!(matches!(fixture.append(records(), dedupe("id", 2)), Err(StoreError::IdempotencyConflict)));
-    let producer = |sequence| Some(Dedupe { id: DedupeId::Producer { producer: "id".into(), sequence }, body_hash: [1; 32] });
+    assert!(matches!(
+        fixture.append(records(), dedupe("id", 2)),
+        Err(StoreError::IdempotencyConflict)
+    ));
+    let producer = |sequence| {
+        Some(Dedupe {
+            id: DedupeId::Producer { producer: "id".into(), sequence },
+            body_hash: [1; 32],
+        })
+    };
     assert!(!fixture.append(records(), producer(1)).unwrap().repeated);
     assert!(!fixture.append(records(), producer(2)).unwrap().repeated);
     assert!(fixture.append(records(), producer(1)).unwrap().repeated);
@@ -161,7 +203,11 @@ fn without_records_nothing_is_stored() {
     assert!(fixture.append(vec![], None).unwrap().records.is_empty());
     assert_eq!(fixture.store.last_epoch(&DomainName::ingest()), before);
     assert!(matches!(
-        { let (promise, done) = Promise::new(); fixture.ingest.append(&topic("none"), NewRecords::List(vec![]), None, done); promise.get() },
+        {
+            let (promise, done) = Promise::new();
+            fixture.ingest.append(&topic("none"), NewRecords::List(vec![]), None, done);
+            promise.get()
+        },
         Some(Err(StoreError::UnknownTopic(_)))
     ));
 }

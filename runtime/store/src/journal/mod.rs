@@ -29,11 +29,7 @@ use self::{
     replay::Segment,
     segment::{HEADER, SegmentHeader},
 };
-use crate::{
-    Disk, StoreError,
-    disk::File,
-    error::is_full,
-};
+use crate::{Disk, StoreError, disk::File, error::is_full};
 
 /// Smaller records are written together.
 const GATHER_BYTES: usize = 256 << 10;
@@ -77,10 +73,15 @@ impl Journal {
         let mut tail = replay::replay(&*disk, &dir, &segments, from, each)?;
         if !tail.is_sound() {
             let last = segments.last().map_or((0, 0), |s| (s.number, HEADER + (tail.end - s.base)));
-            return Err(replay::damaged(last.0, last.1, "the journal ends before a position that was durable"));
+            return Err(replay::damaged(
+                last.0,
+                last.1,
+                "the journal ends before a position that was durable",
+            ));
         }
         if let Some(cut) = &tail.cut {
-            let epochs: Vec<String> = cut.epochs.iter().map(|(domain, epoch)| format!("{domain}@{epoch}")).collect();
+            let epochs: Vec<String> =
+                cut.epochs.iter().map(|(domain, epoch)| format!("{domain}@{epoch}")).collect();
             tracing::warn!(
                 bytes = cut.bytes,
                 epochs = epochs.join(" "),
@@ -88,7 +89,8 @@ impl Journal {
             );
         }
         let numbers = strays.iter().filter_map(|name| segment::parse_name(name));
-        let next_number = numbers.chain(segments.iter().map(|s| s.number)).max().map_or(1, |last| last + 1);
+        let next_number =
+            numbers.chain(segments.iter().map(|s| s.number)).max().map_or(1, |last| last + 1);
         let mut journal = Self {
             disk,
             dir,
@@ -104,7 +106,8 @@ impl Journal {
         journal.remove(strays)?;
         // Read back from the system's cache, the last group proves nothing of the
         // disk. It is written and synced again, behind what is known durable.
-        let usable = tail.in_doubt.is_empty() && tail.cut.is_none() && journal.reopen_empty(tail.end)?;
+        let usable =
+            tail.in_doubt.is_empty() && tail.cut.is_none() && journal.reopen_empty(tail.end)?;
         if !usable {
             journal.begin_segment(tail.in_doubt.make_contiguous())?;
             journal.end = tail.end;
@@ -145,7 +148,9 @@ impl Journal {
                 tracing::error!(%error, "the journal could not be written or synced: going to a new segment");
                 self.active = None;
                 if let Err(again) = self.begin_segment(records) {
-                    return Err(self.stop(format!("the journal could not be written: {error}; then: {again}")));
+                    return Err(self.stop(format!(
+                        "the journal could not be written: {error}; then: {again}"
+                    )));
                 }
             }
         }
@@ -168,14 +173,20 @@ impl Journal {
 
     /// Forgets segments that end at or before a position, and answers their files.
     pub(crate) fn forget_before(&mut self, position: u64) -> Vec<PathBuf> {
-        let gone = self.segments.iter().take_while(|segment| segment.end.is_some_and(|end| end <= position)).count();
+        let gone = self
+            .segments
+            .iter()
+            .take_while(|segment| segment.end.is_some_and(|end| end <= position))
+            .count();
         let gone = self.segments.drain(..gone);
         gone.map(|segment| self.dir.join(segment::file_name(segment.number))).collect()
     }
 
     /// If the last segment is empty it can be used.
     fn reopen_empty(&mut self, end: u64) -> Result<bool, StoreError> {
-        let Some(last) = self.segments.last().filter(|last| last.base == end) else { return Ok(false) };
+        let Some(last) = self.segments.last().filter(|last| last.base == end) else {
+            return Ok(false);
+        };
         let path = self.dir.join(segment::file_name(last.number));
         let file = self.disk.append(&path).map_err(|e| StoreError::io("opening", &path, e))?;
         if file.length().map_err(|e| StoreError::io("reading", &path, e))? != HEADER {
@@ -212,7 +223,11 @@ impl Journal {
             }
             // What was refused must not come back after a crash: the cut is synced.
             let length = HEADER + (self.end - active.base);
-            active.file.truncate(length).and_then(|()| active.file.sync()).map_err(Failed::Unsound)?;
+            active
+                .file
+                .truncate(length)
+                .and_then(|()| active.file.sync())
+                .map_err(Failed::Unsound)?;
             return Err(Failed::Full);
         }
         active.file.sync().map_err(Failed::Unsound)
@@ -248,7 +263,9 @@ impl Journal {
         if let Err(error) = self.disk.sync_dir(&self.dir) {
             // Whether the new segment exists after a crash is not known, and it decides
             // where the old one ends.
-            return Err(self.stop(format!("a new journal segment could not be made durable: {error}")));
+            return Err(
+                self.stop(format!("a new journal segment could not be made durable: {error}"))
+            );
         }
         if let Some(last) = self.segments.last_mut() {
             last.end = Some(self.end);

@@ -146,7 +146,10 @@ struct ReceiptRow {
 impl Prepared {
     /// Lays out a commit. `receipt` is a row to add, whose value is completed with
     /// the offsets that the appends get.
-    pub(crate) fn new(commit: Commit, receipt: Option<(Vec<u8>, Vec<u8>)>) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        commit: Commit,
+        receipt: Option<(Vec<u8>, Vec<u8>)>,
+    ) -> Result<Self, StoreError> {
         let Commit { domain, epoch, mut rows, appends } = commit;
         let offsets_at = receipt.as_ref().map_or(0, |(_, value)| value.len());
         let receipt_index = receipt.map(|(key, mut value)| {
@@ -187,12 +190,15 @@ impl Prepared {
         let mut receipt_row = None;
         for (index, row) in rows.iter().enumerate() {
             bytes.extend_from_slice(&(row.key.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(&row.value.as_ref().map_or(REMOVED, |value| value.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(
+                &row.value.as_ref().map_or(REMOVED, |value| value.len() as u32).to_le_bytes(),
+            );
             bytes.extend_from_slice(&row.key);
             let value_start = bytes.len();
             bytes.extend_from_slice(row.value.as_deref().unwrap_or_default());
             if receipt_index == Some(index) {
-                receipt_row = Some(ReceiptRow { index, value: value_start..bytes.len(), offsets_at });
+                receipt_row =
+                    Some(ReceiptRow { index, value: value_start..bytes.len(), offsets_at });
             }
         }
         let rows_length = (bytes.len() - rows_start) as u32;
@@ -233,7 +239,8 @@ impl Prepared {
                 let at = receipt.value.start + receipt.offsets_at + 8 * i;
                 patch(&mut self.bytes, at, &append.first.0.to_be_bytes());
             }
-            self.rows[receipt.index].value = Some(Bytes::copy_from_slice(&self.bytes[receipt.value.clone()]));
+            self.rows[receipt.index].value =
+                Some(Bytes::copy_from_slice(&self.bytes[receipt.value.clone()]));
         }
         finish_header(&mut self.bytes, self.domain.as_str().len(), epoch, position, durable);
     }
@@ -267,9 +274,13 @@ fn size(rows: &[Change], appends: &[crate::Append]) -> u64 {
     let appends = appends.iter().map(|append| {
         let headers = append.records.headers.iter().map(|h| 12 + h.name.len() + h.value.len());
         let blocks = append.records.len() / 64 + 2;
-        128 + append.records.bytes() + 20 * append.records.len() + 64 * blocks + headers.sum::<usize>()
+        128 + append.records.bytes()
+            + 20 * append.records.len()
+            + 64 * blocks
+            + headers.sum::<usize>()
     });
-    (HEADER + DomainName::LENGTH_MAX + 8) as u64 + rows.chain(appends).map(|n| n as u64).sum::<u64>()
+    (HEADER + DomainName::LENGTH_MAX + 8) as u64
+        + rows.chain(appends).map(|n| n as u64).sum::<u64>()
 }
 
 fn check(size: u64, limit: u64, what: &'static str) -> Result<(), StoreError> {
@@ -321,7 +332,10 @@ impl Record {
             let count = input.u32()?;
             let _blocks = input.u32()?;
             let length = input.u32()? as usize;
-            appends.push((AppendedBlocks { topic, partition, first, count, blocks: Bytes::new() }, length));
+            appends.push((
+                AppendedBlocks { topic, partition, first, count, blocks: Bytes::new() },
+                length,
+            ));
         }
         let mut rows_input = Input(input.bytes(rows_length)?);
         let mut rows = Vec::new();
@@ -349,6 +363,9 @@ impl Record {
 #[cfg(test)]
 pub(crate) fn read_back(bytes: &[u8]) -> Option<Record> {
     let header = RecordHeader::decode(bytes)?;
-    header.matches(&bytes[header.length()..]).then(|| Record { place: (0, 0), header, bytes: Bytes::copy_from_slice(bytes) })
+    header.matches(&bytes[header.length()..]).then(|| Record {
+        place: (0, 0),
+        header,
+        bytes: Bytes::copy_from_slice(bytes),
+    })
 }
-

@@ -16,7 +16,10 @@ use super::{
     record::{HEADER as RECORD_HEADER, MAGIC, Record, RecordHeader},
     segment::{self, HEADER, NoHeader, SegmentHeader, VERSION},
 };
-use crate::{DomainName, StoreError, disk::{Disk, File}};
+use crate::{
+    DomainName, StoreError,
+    disk::{Disk, File},
+};
 
 /// How much is read ahead.
 const CHUNK: usize = 256 << 10;
@@ -54,7 +57,11 @@ pub(crate) struct Cut {
 
 /// Finds the segments that hold everything from `from` on, oldest first, and those
 /// files that belong to none.
-pub(crate) fn chain(disk: &dyn Disk, dir: &Path, from: u64) -> Result<(Vec<Segment>, Vec<String>), StoreError> {
+pub(crate) fn chain(
+    disk: &dyn Disk,
+    dir: &Path,
+    from: u64,
+) -> Result<(Vec<Segment>, Vec<String>), StoreError> {
     let mut found: Vec<(String, u64, u64, Option<SegmentHeader>)> = Vec::new();
     let mut strays = Vec::new();
     for name in disk.list(dir).map_err(|e| StoreError::io("listing", dir, e))? {
@@ -114,12 +121,15 @@ pub(crate) fn chain(disk: &dyn Disk, dir: &Path, from: u64) -> Result<(Vec<Segme
     chain.reverse();
     match chain.first() {
         Some(oldest) if oldest.base > from => {
-            let problem = format!("its predecessor is missing; records from position {from} on are needed");
+            let problem =
+                format!("its predecessor is missing; records from position {from} on are needed");
             Err(damaged(oldest.number, 0, &problem))
         }
-        None if from > 0 => {
-            Err(damaged(0, 0, &format!("there is no journal; records from position {from} on are needed")))
-        }
+        None if from > 0 => Err(damaged(
+            0,
+            0,
+            &format!("there is no journal; records from position {from} on are needed"),
+        )),
         _ => Ok((chain, strays)),
     }
 }
@@ -140,7 +150,13 @@ pub(crate) fn replay(
     from: u64,
     mut each: impl FnMut(Record) -> Result<(), StoreError>,
 ) -> Result<Tail, StoreError> {
-    let mut tail = Tail { end: from, durable: from, in_doubt: VecDeque::new(), in_doubt_from: from, cut: None };
+    let mut tail = Tail {
+        end: from,
+        durable: from,
+        in_doubt: VecDeque::new(),
+        in_doubt_from: from,
+        cut: None,
+    };
     for segment in chain {
         if segment.end.is_some_and(|end| end <= from) {
             continue;
@@ -153,13 +169,24 @@ pub(crate) fn replay(
         };
         let (file, length) = open().map_err(|e| StoreError::io("reading", &path, e))?;
         tail.durable_to(segment.base);
-        let mut reader = Reader { file, length, path: &path, segment: *segment, buffer: Vec::new(), buffered_at: 0 };
+        let mut reader = Reader {
+            file,
+            length,
+            path: &path,
+            segment: *segment,
+            buffer: Vec::new(),
+            buffered_at: 0,
+        };
         let mut position = segment.base;
         while Some(position) != segment.end {
             let record = match reader.record(position)? {
                 Some(record) if segment.end.is_none_or(|end| record.header.end() <= end) => record,
                 _ if segment.end.is_some() => {
-                    return Err(damaged(segment.number, reader.offset(position), "the record here is not valid"));
+                    return Err(damaged(
+                        segment.number,
+                        reader.offset(position),
+                        "the record here is not valid",
+                    ));
                 }
                 _ => break,
             };
@@ -169,7 +196,11 @@ pub(crate) fn replay(
             position = record.header.end();
             if position > from {
                 if start < from {
-                    return Err(damaged(segment.number, reader.offset(start), "no record begins where one should"));
+                    return Err(damaged(
+                        segment.number,
+                        reader.offset(start),
+                        "no record begins where one should",
+                    ));
                 }
                 tail.in_doubt.push_back(bytes);
                 tail.end = position;
@@ -239,11 +270,18 @@ impl Reader<'_> {
         }
         let size = header.size() as usize;
         let start = header.length();
-        let bytes = self.bytes(offset, size)?;
+        let bytes = if size > CHUNK {
+            let mut bytes = vec![0; size];
+            self.file
+                .read_at(offset, &mut bytes)
+                .map_err(|e| StoreError::io("reading", self.path, e))?;
+            Bytes::from(bytes)
+        } else {
+            Bytes::copy_from_slice(self.bytes(offset, size)?)
+        };
         if !header.matches(&bytes[start..]) {
             return Ok(None);
         }
-        let bytes = Bytes::copy_from_slice(bytes);
         Ok(Some(Record { place: (self.segment.number, offset), header, bytes }))
     }
 
@@ -254,8 +292,9 @@ impl Reader<'_> {
         if offset < self.buffered_at || end > buffered_end {
             let wanted = (offset + n.max(CHUNK) as u64).min(self.length);
             self.buffer.resize(wanted.saturating_sub(offset) as usize, 0);
-            self.buffer.shrink_to(CHUNK.max(n));
-            self.file.read_at(offset, &mut self.buffer).map_err(|e| StoreError::io("reading", self.path, e))?;
+            self.file
+                .read_at(offset, &mut self.buffer)
+                .map_err(|e| StoreError::io("reading", self.path, e))?;
             self.buffered_at = offset;
         }
         let start = (offset - self.buffered_at) as usize;
@@ -281,9 +320,11 @@ impl Reader<'_> {
                 continue;
             };
             at += found as u64;
-            let header = RecordHeader::decode(self.bytes(at, RECORD_HEADER + DomainName::LENGTH_MAX)?);
+            let header =
+                RecordHeader::decode(self.bytes(at, RECORD_HEADER + DomainName::LENGTH_MAX)?);
             // A record that lies where it says is one, not bytes of a value.
-            match header.filter(|header| self.offset(header.position.max(self.segment.base)) == at) {
+            match header.filter(|header| self.offset(header.position.max(self.segment.base)) == at)
+            {
                 Some(header) if header.durable > position => {
                     return Err(damaged(
                         self.segment.number,

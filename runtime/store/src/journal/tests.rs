@@ -16,7 +16,9 @@ use super::{
 use crate::{Append, Change, Commit, SimDisk, topics::block};
 
 fn hex(bytes: &[u8]) -> String {
-    let lines = bytes.chunks(16).map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
+    let lines = bytes
+        .chunks(16)
+        .map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
@@ -32,7 +34,11 @@ fn commit() -> Commit {
             Change { key: b"a".to_vec(), value: Some("1".into()) },
             Change { key: b"b".to_vec(), value: None },
         ],
-        appends: vec![Append { topic: "t".parse().unwrap(), partition: Partition(2), records: Arc::new(batch) }],
+        appends: vec![Append {
+            topic: "t".parse().unwrap(),
+            partition: Partition(2),
+            records: Arc::new(batch),
+        }],
     }
 }
 
@@ -56,7 +62,8 @@ fn the_bytes_of_a_record_are_fixed() {
         00 00 01 00 00 00 02 00 00 00 02 00 00 00 01 00
         00 00 01 00 00 00 01 00 00 00 68 01 00 00 00 78
         6b 76 31
-    "#]].assert_eq(&hex(&prepared.bytes));
+    "#]]
+    .assert_eq(&hex(&prepared.bytes));
 }
 
 #[test]
@@ -66,13 +73,15 @@ fn the_bytes_of_a_segment_header_and_of_a_marker_are_fixed() {
         57 45 49 52 4a 52 4e 4c 01 00 00 00 00 00 00 00
         03 00 00 00 00 00 00 00 34 12 00 00 00 00 00 00
         02 00 00 00 00 00 00 00 1e 59 0d 1f 00 00 00 00
-    "#]].assert_eq(&hex(&header.encode()));
+    "#]]
+    .assert_eq(&hex(&header.encode()));
     expect![[r#"
         57 52 45 43 5c 83 15 b7 02 04 00 00 00 00 00 00
         00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
         34 12 00 00 00 00 00 00 34 12 00 00 00 00 00 00
         6d 65 74 61
-    "#]].assert_eq(&hex(&rest(0x1234)));
+    "#]]
+    .assert_eq(&hex(&rest(0x1234)));
 }
 
 #[test]
@@ -101,11 +110,18 @@ fn a_receipt_row_holds_the_offsets_that_were_given() {
 fn batch() -> impl Strategy<Value = Batch> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..20);
     let header = (prop::string::string_regex("[a-z]{0,4}").unwrap(), bytes());
-    let event = (any::<i64>(), prop::option::of(bytes()), bytes(), prop::collection::vec(header, 0..3));
+    let event =
+        (any::<i64>(), prop::option::of(bytes()), bytes(), prop::collection::vec(header, 0..3));
     prop::collection::vec(event, 0..600).prop_map(|events| {
         let mut batch = Batch::default();
         for (timestamp, key, value, headers) in events {
-            batch.push(Event { timestamp, key: key.as_deref(), value: &value, port: 0, origin: None });
+            batch.push(Event {
+                timestamp,
+                key: key.as_deref(),
+                value: &value,
+                port: 0,
+                origin: None,
+            });
             headers.iter().for_each(|(name, value)| batch.push_header(name, value));
         }
         batch
@@ -225,7 +241,9 @@ fn a_missing_segment_is_damage() {
     let second = journal.segments()[1];
     disk.remove(&Path::new(DIR).join(segment::file_name(second.number))).unwrap();
     let opened = Journal::open(Arc::new(disk.clone()), PathBuf::from(DIR), 1_000, 0, |_| Ok(()));
-    let Err(StoreError::Damaged { segment, offset: 0, .. }) = opened.map(drop) else { panic!("it was opened") };
+    let Err(StoreError::Damaged { segment, offset: 0, .. }) = opened.map(drop) else {
+        panic!("it was opened")
+    };
     assert_eq!(segment, "journal/0000000003.log");
 }
 

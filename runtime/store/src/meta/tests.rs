@@ -45,5 +45,9 @@ fn offsets_follow_each_other() {
     assert_eq!(meta.next_topic, 6);
     // Rows of other domains are nobody's topics.
     let other = "p".parse().unwrap();
-    assert!(meta.on_rows(&other, &[row(TopicRow { id: 9, partitions: 1, closed: false })]).unwrap().is_empty());
+    assert!(
+        meta.on_rows(&other, &[row(TopicRow { id: 9, partitions: 1, closed: false })])
+            .unwrap()
+            .is_empty()
+    );
 }

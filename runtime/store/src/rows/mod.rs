@@ -1,20 +1,20 @@
 //! Rows: an overlay of what is durable but not settled, over a view.
 //!
-//! A commit goes into the `active` map of its domain. Settling freezes all active
-//! maps at one journal position, writes the frozen ones to the view in the
-//! background, and drops them. A reader looks at active, frozen, view, in this
-//! order. Many commits to one key so become one write to the view.
+//! A commit goes into the overlay of its domain. Settling freezes all overlays at one
+//! journal position, writes what is frozen to the view in the background, and drops
+//! it. A reader looks at the overlay, what is frozen, the view, in this order. Many
+//! commits to one key so become one write to the view.
 
+mod overlay;
 mod sled_view;
 #[cfg(test)]
 mod tests;
 pub(crate) mod view;
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Bound,
+    collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -22,16 +22,12 @@ use std::{
 use bytes::Bytes;
 use weir_core::ids::Epoch;
 
+use self::overlay::{Frozen, Overlay};
 pub(crate) use self::{
     sled_view::SledView,
     view::{MemoryView, View},
 };
 use crate::{Change, DomainName, Rows as RowList, StoreError};
-
-/// What a row costs in memory beside its bytes.
-const ROW_OVERHEAD: u64 = 96;
-
-type Map = BTreeMap<Vec<u8>, Option<Bytes>>;
 
 /// The rows of all domains.
 pub(crate) struct RowStore {
@@ -48,13 +44,7 @@ pub(crate) struct RowStore {
 #[derive(Default)]
 struct Domain {
     epoch: AtomicU64,
-    maps: RwLock<Maps>,
-}
-
-#[derive(Default)]
-struct Maps {
-    active: Map,
-    frozen: Arc<Map>,
+    overlay: RwLock<Overlay>,
 }
 
 impl RowStore {
@@ -70,24 +60,25 @@ impl RowStore {
     }
 
     /// Makes a group of commits visible, which ends at this journal position.
-    pub(crate) fn apply(&self, position: u64, commits: impl Iterator<Item = (DomainName, Epoch, Vec<Change>)>) {
+    pub(crate) fn apply(
+        &self,
+        position: u64,
+        commits: impl Iterator<Item = (DomainName, Epoch, Vec<Change>)>,
+    ) {
         let mut applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, epoch, rows) in commits {
             let domain = self.domain_or_new(&name);
-            let mut added = 0;
-            let mut replaced = 0;
-            let mut maps = domain.maps.write().unwrap_or_else(PoisonError::into_inner);
+            let (mut added, mut removed) = (0, 0);
+            let mut overlay = domain.write();
             for Change { key, value } in rows {
-                let fixed = ROW_OVERHEAD + key.len() as u64;
-                added += fixed + value.as_ref().map_or(0, Bytes::len) as u64;
-                if let Some(old) = maps.active.insert(key, value) {
-                    replaced += fixed + old.map_or(0, |old| old.len()) as u64;
-                }
+                let (more, fewer) = overlay.put(key, value);
+                added += more;
+                removed += fewer;
             }
             domain.epoch.store(epoch.0, Ordering::Release);
-            drop(maps);
+            drop(overlay);
             self.bytes.fetch_add(added, Ordering::Relaxed);
-            self.bytes.fetch_sub(replaced, Ordering::Relaxed);
+            self.bytes.fetch_sub(removed, Ordering::Relaxed);
         }
         *applied = position;
     }
@@ -114,17 +105,21 @@ impl RowStore {
 
     /// A row.
     pub(crate) fn get(&self, domain: &DomainName, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        if let Some(domain) = self.domain(domain) {
-            let maps = domain.maps.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(value) = maps.active.get(key).or_else(|| maps.frozen.get(key)) {
-                return Ok(value.clone());
-            }
+        let known = self.domain(domain);
+        if let Some(value) = known.and_then(|known| known.read().get(key).cloned()) {
+            return Ok(value);
         }
         self.view.get(domain, key)
     }
 
     /// Rows with `from <= key < to`, ascending, at most `limit`.
-    pub(crate) fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, limit: usize) -> Result<RowList, StoreError> {
+    pub(crate) fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<RowList, StoreError> {
         let mut found = RowList::new();
         if limit == 0 || to.is_some_and(|to| to <= from) {
             return Ok(found);
@@ -136,14 +131,9 @@ impl RowStore {
             })?;
             return Ok(found);
         };
-        // Held to the end, so that what is frozen can not go to the view half way.
-        let maps = known.maps.read().unwrap_or_else(PoisonError::into_inner);
-        let range = (Bound::Included(from), to.map_or(Bound::Unbounded, Bound::Excluded));
-        let mut overlay = Merged {
-            active: maps.active.range::<[u8], _>(range).peekable(),
-            frozen: maps.frozen.range::<[u8], _>(range).peekable(),
-        }
-        .peekable();
+        // Held to the end, so that what is frozen can not be dropped half way.
+        let held = known.sorted();
+        let mut overlay = held.range(from, to).peekable();
         self.view.scan(domain, from, to, &mut |key, value| {
             while let Some((newer, change)) = overlay.next_if(|(newer, _)| newer.as_slice() < key) {
                 found.extend(change.clone().map(|value| (newer.clone(), value)));
@@ -152,7 +142,9 @@ impl RowStore {
                 }
             }
             match overlay.next_if(|(newer, _)| newer.as_slice() == key) {
-                Some((newer, change)) => found.extend(change.clone().map(|value| (newer.clone(), value))),
+                Some((newer, change)) => {
+                    found.extend(change.clone().map(|value| (newer.clone(), value)))
+                }
                 None => found.push((key.into(), value)),
             }
             found.len() < limit
@@ -180,15 +172,15 @@ impl RowStore {
             let domains = self.domains.read().unwrap_or_else(PoisonError::into_inner);
             domains.iter().map(|(name, domain)| (name.clone(), domain.clone())).collect()
         };
-        let frozen = |domain: &Domain| domain.maps.read().unwrap_or_else(PoisonError::into_inner).frozen.clone();
-        let maps: Vec<(DomainName, Arc<Map>)> =
-            domains.iter().map(|(name, domain)| (name.clone(), frozen(domain))).collect();
-        let mut rows = maps
-            .iter()
-            .flat_map(|(name, map)| map.iter().map(move |(key, value)| (name, key.as_slice(), value.as_ref())));
+        let frozen: Vec<(DomainName, Arc<Frozen>)> =
+            domains.iter().map(|(name, domain)| (name.clone(), domain.read().frozen())).collect();
+        let mut rows = frozen.iter().flat_map(|(name, frozen)| {
+            frozen.rows().iter().map(move |(key, value)| (name, key.as_slice(), value.as_ref()))
+        });
         self.view.settle(&mut rows, position)?;
         for (_, domain) in &domains {
-            domain.maps.write().unwrap_or_else(PoisonError::into_inner).frozen = Arc::default();
+            // The memory is given back when no lock is held any more.
+            let _gone = domain.write().drop_frozen();
         }
         *settling = None;
         Ok(position)
@@ -197,8 +189,7 @@ impl RowStore {
     fn freeze(&self) -> u64 {
         let applied = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
         for domain in self.domains.read().unwrap_or_else(PoisonError::into_inner).values() {
-            let mut maps = domain.maps.write().unwrap_or_else(PoisonError::into_inner);
-            maps.frozen = Arc::new(std::mem::take(&mut maps.active));
+            domain.write().freeze();
         }
         self.bytes.store(0, Ordering::Relaxed);
         *applied
@@ -212,28 +203,33 @@ impl RowStore {
         if let Some(domain) = self.domain(name) {
             return domain;
         }
-        self.domains.write().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone()
+        self.domains
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(name.clone())
+            .or_default()
+            .clone()
     }
 }
 
-/// Two maps as one, the active one first.
-struct Merged<'a> {
-    active: std::iter::Peekable<std::collections::btree_map::Range<'a, Vec<u8>, Option<Bytes>>>,
-    frozen: std::iter::Peekable<std::collections::btree_map::Range<'a, Vec<u8>, Option<Bytes>>>,
-}
+impl Domain {
+    fn read(&self) -> RwLockReadGuard<'_, Overlay> {
+        self.overlay.read().unwrap_or_else(PoisonError::into_inner)
+    }
 
-impl<'a> Iterator for Merged<'a> {
-    type Item = (&'a Vec<u8>, &'a Option<Bytes>);
+    fn write(&self) -> RwLockWriteGuard<'_, Overlay> {
+        self.overlay.write().unwrap_or_else(PoisonError::into_inner)
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        match (self.active.peek(), self.frozen.peek()) {
-            (Some((active, _)), Some((frozen, _))) if active == frozen => {
-                self.frozen.next();
-                self.active.next()
-            }
-            (Some((active, _)), Some((frozen, _))) if frozen < active => self.frozen.next(),
-            (Some(_), _) => self.active.next(),
-            (None, _) => self.frozen.next(),
+    /// The overlay, ready for scans.
+    fn sorted(&self) -> RwLockReadGuard<'_, Overlay> {
+        let held = self.read();
+        if held.is_sorted() {
+            return held;
         }
+        drop(held);
+        let mut held = self.write();
+        held.sort();
+        RwLockWriteGuard::downgrade(held)
     }
 }

@@ -40,7 +40,10 @@ struct Open {
 
 impl SledView {
     /// Opens sled, or makes it anew and answers why.
-    pub(crate) fn open(root: &Path, cache_bytes: u64) -> Result<(Self, Option<String>), StoreError> {
+    pub(crate) fn open(
+        root: &Path,
+        cache_bytes: u64,
+    ) -> Result<(Self, Option<String>), StoreError> {
         let dir = root.join("state");
         let existed = dir.exists();
         let (open, why) = match try_open(&dir, cache_bytes).and_then(check) {
@@ -61,7 +64,10 @@ impl SledView {
 }
 
 fn failed(what: &str, problem: &str) -> StoreError {
-    StoreError::Io { what: format!("{what} state/"), error: std::sync::Arc::new(std::io::Error::other(problem.to_owned())) }
+    StoreError::Io {
+        what: format!("{what} state/"),
+        error: std::sync::Arc::new(std::io::Error::other(problem.to_owned())),
+    }
 }
 
 fn try_open(dir: &Path, cache_bytes: u64) -> Result<Open, String> {
@@ -87,12 +93,15 @@ fn try_open(dir: &Path, cache_bytes: u64) -> Result<Open, String> {
 
 /// Is it of this version?
 fn check(open: Open) -> Result<Open, String> {
-    let version = open.view.get("version").map_err(|error| format!("it could not be read: {error}"))?;
+    let version =
+        open.view.get("version").map_err(|error| format!("it could not be read: {error}"))?;
     match version {
         Some(version) if version.as_ref() == VERSION.to_be_bytes() => Ok(open),
         Some(_) => Err("it is of another version".to_owned()),
         None if open.rows.is_empty() => {
-            open.view.insert("version", &VERSION.to_be_bytes()).map_err(|error| error.to_string())?;
+            open.view
+                .insert("version", &VERSION.to_be_bytes())
+                .map_err(|error| error.to_string())?;
             Ok(open)
         }
         None => Err("it has no version".to_owned()),
@@ -133,7 +142,13 @@ impl View for SledView {
         Ok(value.map(|value| Bytes::copy_from_slice(&value)))
     }
 
-    fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+    fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
         let start = row_key(domain, from);
         let end = match to {
             Some(to) => row_key(domain, to),
@@ -154,7 +169,11 @@ impl View for SledView {
         })
     }
 
-    fn settle(&self, rows: &mut dyn Iterator<Item = Settled<'_>>, position: u64) -> Result<(), StoreError> {
+    fn settle(
+        &self,
+        rows: &mut dyn Iterator<Item = Settled<'_>>,
+        position: u64,
+    ) -> Result<(), StoreError> {
         self.with(|open| {
             let mut batch = sled::Batch::default();
             let mut bytes = 0;

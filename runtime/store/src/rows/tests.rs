@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -45,7 +47,8 @@ fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, limit
             Op::Reopen => {
                 rows = RowStore::new(view.clone(), view.position().unwrap_or(0));
                 for (position, domain, change) in &unsettled {
-                    let commit: (DomainName, Epoch, Vec<Change>) = (DomainName::clone(domain), Epoch(*position), vec![Change::clone(change)]);
+                    let commit: (DomainName, Epoch, Vec<Change>) =
+                        (DomainName::clone(domain), Epoch(*position), vec![Change::clone(change)]);
                     rows.apply(*position, std::iter::once(commit));
                 }
                 continue;
@@ -56,7 +59,8 @@ fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, limit
             Some(value) => model.insert((*number, key.clone()), value),
             None => model.remove(&(*number, key.clone())),
         };
-        let change = Change { key: key.clone(), value: value.map(|value| Bytes::copy_from_slice(&[value])) };
+        let change =
+            Change { key: key.clone(), value: value.map(|value| Bytes::copy_from_slice(&[value])) };
         unsettled.push((position, domain(*number), change.clone()));
         rows.apply(position, std::iter::once((domain(*number), Epoch(position), vec![change])));
         assert_eq!(rows.epoch(&domain(*number)), Epoch(position));
@@ -64,15 +68,21 @@ fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, limit
     for number in 0..2 {
         let expected: Vec<(Vec<u8>, u8)> = model
             .iter()
-            .filter(|((of, key), _)| *of == number && key.as_slice() >= from && to.is_none_or(|to| key.as_slice() < to))
+            .filter(|((of, key), _)| {
+                *of == number && key.as_slice() >= from && to.is_none_or(|to| key.as_slice() < to)
+            })
             .map(|((_, key), value)| (key.clone(), *value))
             .take(limit)
             .collect();
         let found = rows.scan(&domain(number), from, to, limit).unwrap();
-        let found: Vec<(Vec<u8>, u8)> = found.into_iter().map(|(key, value)| (key, value[0])).collect();
+        let found: Vec<(Vec<u8>, u8)> =
+            found.into_iter().map(|(key, value)| (key, value[0])).collect();
         assert_eq!(found, expected);
         for (key, value) in expected {
-            assert_eq!(rows.get(&domain(number), &key).unwrap(), Some(Bytes::copy_from_slice(&[value])));
+            assert_eq!(
+                rows.get(&domain(number), &key).unwrap(),
+                Some(Bytes::copy_from_slice(&[value]))
+            );
         }
         assert_eq!(rows.get(&domain(number), b"never").unwrap(), None);
     }
@@ -122,10 +132,20 @@ impl View for Failing {
     fn get(&self, domain: &DomainName, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.0.get(domain, key)
     }
-    fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, visit: &mut view::Visit<'_>) -> Result<(), StoreError> {
+    fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        visit: &mut view::Visit<'_>,
+    ) -> Result<(), StoreError> {
         self.0.scan(domain, from, to, visit)
     }
-    fn settle(&self, rows: &mut dyn Iterator<Item = view::Settled<'_>>, position: u64) -> Result<(), StoreError> {
+    fn settle(
+        &self,
+        rows: &mut dyn Iterator<Item = view::Settled<'_>>,
+        position: u64,
+    ) -> Result<(), StoreError> {
         if self.1.load(Ordering::Relaxed) {
             return Err(StoreError::Full);
         }

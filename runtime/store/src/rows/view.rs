@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ops::Bound,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
@@ -26,11 +26,21 @@ pub(crate) trait View: Send + Sync {
     fn get(&self, domain: &DomainName, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
     /// Visits rows with `from <= key < to`, ascending.
-    fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), StoreError>;
+    fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError>;
 
     /// Takes rows in and then remembers the position. Broken off by a crash, it is
     /// done again from the old position.
-    fn settle(&self, rows: &mut dyn Iterator<Item = Settled<'_>>, position: u64) -> Result<(), StoreError>;
+    fn settle(
+        &self,
+        rows: &mut dyn Iterator<Item = Settled<'_>>,
+        position: u64,
+    ) -> Result<(), StoreError>;
 
     /// Empties it.
     fn clear(&self) -> Result<(), StoreError>;
@@ -38,27 +48,45 @@ pub(crate) trait View: Send + Sync {
 
 /// Rows in memory: for the simulation. It begins empty at each open.
 #[derive(Default)]
-pub(crate) struct MemoryView {
-    rows: Mutex<(BTreeMap<DomainName, BTreeMap<Vec<u8>, Bytes>>, Option<u64>)>,
+pub(crate) struct MemoryView(Mutex<Memory>);
+
+#[derive(Default)]
+struct Memory {
+    rows: BTreeMap<DomainName, BTreeMap<Vec<u8>, Bytes>>,
+    position: Option<u64>,
+}
+
+impl MemoryView {
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl View for MemoryView {
     fn position(&self) -> Option<u64> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).1
+        self.lock().position
     }
 
     fn get(&self, domain: &DomainName, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(rows.0.get(domain).and_then(|rows| rows.get(key)).cloned())
+        let memory = self.lock();
+        Ok(memory.rows.get(domain).and_then(|rows| rows.get(key)).cloned())
     }
 
-    fn scan(&self, domain: &DomainName, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+    fn scan(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
         if to.is_some_and(|to| to <= from) {
             return Ok(());
         }
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = self.lock();
         let range = (Bound::Included(from), to.map_or(Bound::Unbounded, Bound::Excluded));
-        for (key, value) in rows.0.get(domain).into_iter().flat_map(|rows| rows.range::<[u8], _>(range)) {
+        for (key, value) in
+            memory.rows.get(domain).into_iter().flat_map(|rows| rows.range::<[u8], _>(range))
+        {
             if !visit(key, value.clone()) {
                 break;
             }
@@ -66,24 +94,28 @@ impl View for MemoryView {
         Ok(())
     }
 
-    fn settle(&self, settled: &mut dyn Iterator<Item = Settled<'_>>, position: u64) -> Result<(), StoreError> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+    fn settle(
+        &self,
+        settled: &mut dyn Iterator<Item = Settled<'_>>,
+        position: u64,
+    ) -> Result<(), StoreError> {
+        let mut memory = self.lock();
         for (domain, key, value) in settled {
-            if !rows.0.contains_key(domain) {
-                rows.0.insert(domain.clone(), BTreeMap::new());
+            if !memory.rows.contains_key(domain) {
+                memory.rows.insert(domain.clone(), BTreeMap::new());
             }
-            let Some(of_domain) = rows.0.get_mut(domain) else { continue };
+            let Some(of_domain) = memory.rows.get_mut(domain) else { continue };
             match value {
                 Some(value) => of_domain.insert(key.into(), value.clone()),
                 None => of_domain.remove(key),
             };
         }
-        rows.1 = Some(position);
+        memory.position = Some(position);
         Ok(())
     }
 
     fn clear(&self) -> Result<(), StoreError> {
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+        *self.lock() = Memory::default();
         Ok(())
     }
 }

@@ -8,7 +8,8 @@ fn write(disk: &SimDisk, rows: u32) {
     disk.create_dir(&dir).unwrap();
     let meta = Meta {
         epochs: [("p".parse().unwrap(), 300)].into(),
-        topics: [("t".parse().unwrap(), TopicMeta { id: 2, closed: true, next: vec![5, 0] })].into(),
+        topics: [("t".parse().unwrap(), TopicMeta { id: 2, closed: true, next: vec![5, 0] })]
+            .into(),
         next_topic: 3,
     };
     let file = disk.append(&path(&dir, 0x1234)).unwrap();
@@ -24,7 +25,9 @@ fn the_bytes_of_a_snapshot_are_fixed() {
     let disk = SimDisk::new(1);
     write(&disk, 1);
     let bytes = read_all(&disk, &path(&dir(Path::new("/data")), 0x1234)).unwrap();
-    let lines = bytes.chunks(16).map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
+    let lines = bytes
+        .chunks(16)
+        .map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
     expect![[r#"
         57 45 49 52 53 4e 41 50 01 00 00 00 a7 a3 1a 1b
         34 12 00 00 00 00 00 00 0e 00 00 00 1d 39 39 6f
@@ -32,7 +35,8 @@ fn the_bytes_of_a_snapshot_are_fixed() {
         00 03 13 00 00 00 20 73 ab 2b 02 00 00 00 01 70
         04 00 00 00 00 00 00 00 05 00 00 00 76 61 6c 75
         65 08 00 00 00 2a b4 ce 31 03 00 00 00 01 00 00
-        00 00 00 00 00"#]].assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+        00 00 00 00 00"#]]
+    .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
@@ -45,7 +49,10 @@ fn every_row_is_read_back_and_every_turned_bit_is_found() {
         assert_eq!(reader.meta.next_topic, 3);
         let mut count = 0u32;
         while let Some((domain, key, value)) = reader.row()? {
-            assert_eq!((domain.as_str(), key.as_slice(), value.as_ref()), ("p", count.to_be_bytes().as_slice(), b"value".as_slice()));
+            assert_eq!(
+                (domain.as_str(), key.as_slice(), value.as_ref()),
+                ("p", count.to_be_bytes().as_slice(), b"value".as_slice())
+            );
             count += 1;
         }
         Ok(count)

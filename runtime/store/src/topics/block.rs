@@ -42,7 +42,10 @@ pub(crate) struct BlockHeader {
 impl BlockHeader {
     /// Reads a header; `None` if it is not one.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() < HEADER || &bytes[..4] != MAGIC || read_u32(bytes, 4) != crc32c::crc32c(&bytes[8..HEADER]) {
+        if bytes.len() < HEADER
+            || &bytes[..4] != MAGIC
+            || read_u32(bytes, 4) != crc32c::crc32c(&bytes[8..HEADER])
+        {
             return None;
         }
         Some(Self {
@@ -113,8 +116,14 @@ fn encode_one(batch: &Batch, from: usize, until: usize, to: &mut Vec<u8>) {
     to.extend_from_slice(&0u32.to_le_bytes());
     to.extend_from_slice(&(keyless.len() as u32).to_le_bytes());
     put_numbers(to, timestamps.iter().map(|t| t.to_le_bytes()));
-    put_numbers(to, batch.key_ends[from..until].iter().map(|e| (e - keys.start as u32).to_le_bytes()));
-    put_numbers(to, batch.value_ends[from..until].iter().map(|e| (e - values.start as u32).to_le_bytes()));
+    put_numbers(
+        to,
+        batch.key_ends[from..until].iter().map(|e| (e - keys.start as u32).to_le_bytes()),
+    );
+    put_numbers(
+        to,
+        batch.value_ends[from..until].iter().map(|e| (e - values.start as u32).to_le_bytes()),
+    );
     put_numbers(to, keyless.iter().map(|e| (e - from as u32).to_le_bytes()));
     let headers = to.len();
     let first_header = batch.headers.partition_point(|h| (h.event as usize) < from);
@@ -189,8 +198,11 @@ impl<'a> Columns<'a> {
                 std::mem::replace(&mut last, end) <= end
             }) && last as usize == length
         };
-        (n > 0 && input.0.is_empty() && ordered(columns.key_ends, keys) && ordered(columns.value_ends, values))
-            .then_some(columns)
+        (n > 0
+            && input.0.is_empty()
+            && ordered(columns.key_ends, keys)
+            && ordered(columns.value_ends, values))
+        .then_some(columns)
     }
 
     /// Bytes of keys and values of one record.
@@ -215,9 +227,17 @@ impl<'a> Columns<'a> {
         // Ends move from "in the block" to "in the batch".
         let keys = (batch.keys.len() as u32).wrapping_sub(keys_from as u32);
         let values = (batch.values.len() as u32).wrapping_sub(values_from as u32);
-        batch.timestamps.extend(self.timestamps[from..until].iter().map(|t| i64::from_le_bytes(*t)));
-        batch.key_ends.extend(self.key_ends[from..until].iter().map(|e| u32::from_le_bytes(*e).wrapping_add(keys)));
-        batch.value_ends.extend(self.value_ends[from..until].iter().map(|e| u32::from_le_bytes(*e).wrapping_add(values)));
+        batch
+            .timestamps
+            .extend(self.timestamps[from..until].iter().map(|t| i64::from_le_bytes(*t)));
+        batch.key_ends.extend(
+            self.key_ends[from..until].iter().map(|e| u32::from_le_bytes(*e).wrapping_add(keys)),
+        );
+        batch.value_ends.extend(
+            self.value_ends[from..until]
+                .iter()
+                .map(|e| u32::from_le_bytes(*e).wrapping_add(values)),
+        );
         batch.keys.extend_from_slice(&self.keys[keys_from..keys_until]);
         batch.values.extend_from_slice(&self.values[values_from..values_until]);
         for event in self.keyless {

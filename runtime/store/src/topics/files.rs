@@ -41,7 +41,8 @@ impl Files {
         }
         let file = self.disk.append(path)?;
         if open.files.len() >= OPEN_MAX {
-            let oldest = open.files.iter().min_by_key(|(_, (_, used))| *used).map(|(path, _)| path.clone());
+            let oldest =
+                open.files.iter().min_by_key(|(_, (_, used))| *used).map(|(path, _)| path.clone());
             oldest.map(|path| open.files.remove(&path));
         }
         open.files.insert(path.into(), (file.clone(), turn));

@@ -52,7 +52,11 @@ struct Topic {
 }
 
 impl Topics {
-    pub(crate) fn new(disk: Arc<dyn Disk>, root: &Path, segment_bytes: u64) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        root: &Path,
+        segment_bytes: u64,
+    ) -> Result<Self, StoreError> {
         let dir = root.join("topics");
         disk.create_dir(&dir).map_err(|e| StoreError::io("creating", &dir, e))?;
         Ok(Self {
@@ -82,9 +86,14 @@ impl Topics {
     }
 
     /// Brings one topic to what a committed change of its row says.
-    pub(crate) fn follow(&self, name: &TopicName, meta: Option<&TopicMeta>) -> Result<(), StoreError> {
+    pub(crate) fn follow(
+        &self,
+        name: &TopicName,
+        meta: Option<&TopicMeta>,
+    ) -> Result<(), StoreError> {
         let known = self.get(name);
-        let is_same = |topic: &Topic, meta: &TopicMeta| topic.dir == self.dir.join(dir_name(name, meta.id));
+        let is_same =
+            |topic: &Topic, meta: &TopicMeta| topic.dir == self.dir.join(dir_name(name, meta.id));
         match (known, meta) {
             (Some(topic), Some(meta)) if is_same(&topic, meta) => {
                 topic.closed.store(meta.closed, Ordering::Release);
@@ -101,7 +110,14 @@ impl Topics {
     }
 
     /// Adds blocks that are durable in the journal.
-    pub(crate) fn append(&self, name: &TopicName, partition: PartitionNumber, first: Offset, blocks: &[(u32, u32)], bytes: &[u8]) {
+    pub(crate) fn append(
+        &self,
+        name: &TopicName,
+        partition: PartitionNumber,
+        first: Offset,
+        blocks: &[(u32, u32)],
+        bytes: &[u8],
+    ) {
         let Some(topic) = self.get(name) else { return };
         let Some(partition) = topic.partitions.get(partition.0 as usize) else { return };
         if !blocks.is_empty() && !partition.append(&self.files, first.0, blocks, bytes) {
@@ -129,7 +145,11 @@ impl Topics {
             for partition in &topic.partitions {
                 match partition.sync(&self.files) {
                     // It was deleted meanwhile.
-                    Err(_) if self.get(&topic.name).is_none_or(|now| !Arc::ptr_eq(&now, &topic)) => break,
+                    Err(_)
+                        if self.get(&topic.name).is_none_or(|now| !Arc::ptr_eq(&now, &topic)) =>
+                    {
+                        break;
+                    }
                     result => result?,
                 }
             }
@@ -141,8 +161,11 @@ impl Topics {
     /// in between.
     pub(crate) fn remove_strays(&self) -> Result<(), StoreError> {
         let known: Vec<PathBuf> = self.all().into_iter().map(|topic| topic.dir.clone()).collect();
-        let names = self.files.disk.list(&self.dir).map_err(|e| StoreError::io("listing", &self.dir, e))?;
-        for dir in names.into_iter().map(|name| self.dir.join(name)).filter(|dir| !known.contains(dir)) {
+        let names =
+            self.files.disk.list(&self.dir).map_err(|e| StoreError::io("listing", &self.dir, e))?;
+        for dir in
+            names.into_iter().map(|name| self.dir.join(name)).filter(|dir| !known.contains(dir))
+        {
             self.remove_files(&dir);
         }
         Ok(())

@@ -20,7 +20,7 @@ use super::{
     files::Files,
     segment::{self, Segment, SharedSegment},
 };
-use crate::StoreError;
+use crate::{StoreError, disk::File};
 
 /// How much a read takes from the file at once, at least and at most.
 const READ_BYTES: std::ops::RangeInclusive<usize> = (8 << 10)..=(512 << 10);
@@ -48,7 +48,12 @@ struct Behind {
 impl Partition {
     /// Opens what is in the directory and cuts it to end before `next`: what came
     /// after is written again from the journal.
-    pub(crate) fn open(files: &Files, dir: PathBuf, segment_bytes: u64, next: u64) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        files: &Files,
+        dir: PathBuf,
+        segment_bytes: u64,
+        next: u64,
+    ) -> Result<Self, StoreError> {
         let names = match files.disk.list(&dir) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -89,7 +94,13 @@ impl Partition {
 
     /// Adds blocks that are durable in the journal. If the disk does not take them
     /// they are kept for [`Partition::catch_up`] and the answer is false.
-    pub(crate) fn append(&self, files: &Files, first: u64, blocks: &[(u32, u32)], bytes: &[u8]) -> bool {
+    pub(crate) fn append(
+        &self,
+        files: &Files,
+        first: u64,
+        blocks: &[(u32, u32)],
+        bytes: &[u8],
+    ) -> bool {
         let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
         if behind.is_empty() {
             match self.write(files, first, blocks, bytes) {
@@ -99,7 +110,11 @@ impl Partition {
                 ),
             }
         }
-        behind.push_back(Behind { first, blocks: blocks.into(), bytes: Bytes::copy_from_slice(bytes) });
+        behind.push_back(Behind {
+            first,
+            blocks: blocks.into(),
+            bytes: Bytes::copy_from_slice(bytes),
+        });
         false
     }
 
@@ -114,7 +129,13 @@ impl Partition {
         Ok(())
     }
 
-    fn write(&self, files: &Files, first: u64, blocks: &[(u32, u32)], bytes: &[u8]) -> io::Result<()> {
+    fn write(
+        &self,
+        files: &Files,
+        first: u64,
+        blocks: &[(u32, u32)],
+        bytes: &[u8],
+    ) -> io::Result<()> {
         let last = self.segments().last().cloned();
         let usable = |segment: &SharedSegment| {
             segment.length() < self.segment_bytes && !self.broken.load(Ordering::Relaxed)
@@ -171,7 +192,13 @@ impl Partition {
     }
 
     /// Reads committed records: see [`crate::Store::read`].
-    pub(crate) fn read(&self, files: &Files, from: Offset, records: usize, bytes: usize) -> Result<Read, StoreError> {
+    pub(crate) fn read(
+        &self,
+        files: &Files,
+        from: Offset,
+        records: usize,
+        bytes: usize,
+    ) -> Result<Read, StoreError> {
         thread_local! {
             static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
@@ -182,7 +209,9 @@ impl Partition {
             while wanted.more() {
                 let (segment, segment_end) = self.segment_of(wanted.next, end);
                 let Some(segment) = segment else {
-                    return Err(Segment::new(&self.dir, wanted.next).damaged(0, "the file is missing"));
+                    return Err(
+                        Segment::new(&self.dir, wanted.next).damaged(0, "the file is missing")
+                    );
                 };
                 if !wanted.take(files, &segment, segment_end, buffer)? {
                     break;
@@ -192,7 +221,12 @@ impl Partition {
             buffer.shrink_to(*READ_BYTES.end());
             Ok(())
         })?;
-        Ok(Read { batch: wanted.batch, first: Offset(first), next: Offset(wanted.next), end: Offset(end) })
+        Ok(Read {
+            batch: wanted.batch,
+            first: Offset(first),
+            next: Offset(wanted.next),
+            end: Offset(end),
+        })
     }
 
     fn segment_of(&self, offset: u64, end: u64) -> (Option<SharedSegment>, u64) {
@@ -218,17 +252,27 @@ struct Wanted {
 
 impl Wanted {
     fn more(&self) -> bool {
-        self.next < self.end && self.batch.len() < self.records && (self.batch.is_empty() || self.batch.bytes() < self.bytes)
+        self.next < self.end
+            && self.batch.len() < self.records
+            && (self.batch.is_empty() || self.batch.bytes() < self.bytes)
     }
 
     /// Takes records from one segment. Answers whether another may follow.
-    fn take(&mut self, files: &Files, segment: &Segment, segment_end: u64, buffer: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let file = files.get(&segment.path).map_err(|e| StoreError::io("opening", &segment.path, e))?;
-        let length = segment.length();
+    fn take(
+        &mut self,
+        files: &Files,
+        segment: &Segment,
+        segment_end: u64,
+        buffer: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
         let mut at = segment.locate(files, self.next, segment_end)?;
-        let mut buffered = at..at;
+        let mut source = Source::open(files, segment, segment_end, at)?;
         while self.more() && self.next < segment_end {
-            let header = self.fill(&*file, segment, length, &mut buffered, buffer, at, HEADER)?;
+            let ahead = source.ahead(
+                self.records - self.batch.len(),
+                self.bytes.saturating_sub(self.batch.bytes()),
+            );
+            let header = source.fill(buffer, at, HEADER, ahead)?;
             let Some(header) = BlockHeader::decode(header).filter(|header| header.count > 0) else {
                 return Err(segment.damaged(at, "no valid block begins here"));
             };
@@ -236,9 +280,10 @@ impl Wanted {
                 at += header.size() as u64;
                 continue;
             }
-            let block = self.fill(&*file, segment, length, &mut buffered, buffer, at, header.size())?;
+            let block = source.fill(buffer, at, header.size(), ahead)?;
             let payload = &block[HEADER..];
-            let columns = Columns::decode(header.count, payload).filter(|_| header.matches(payload));
+            let columns =
+                Columns::decode(header.count, payload).filter(|_| header.matches(payload));
             let (Some(columns), true) = (columns, header.first <= self.next) else {
                 return Err(segment.damaged(at, "the block here is not valid"));
             };
@@ -259,7 +304,8 @@ impl Wanted {
     /// it should be left for the next read, which would have to check it again.
     fn until(&self, columns: &Columns<'_>, from: usize, count: usize) -> Option<usize> {
         let records = self.records - self.batch.len();
-        let fits = count - from <= records && (from > 0 || self.batch.bytes() + columns.bytes() <= self.bytes);
+        let fits = count - from <= records
+            && (from > 0 || self.batch.bytes() + columns.bytes() <= self.bytes);
         if fits && from == 0 {
             return Some(count);
         }
@@ -274,32 +320,58 @@ impl Wanted {
         }
         Some(until)
     }
+}
 
-    /// The bytes `at..at + n` of the file, reading ahead.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one buffered read, used above only")]
-    fn fill<'a>(
-        &self,
-        file: &dyn crate::disk::File,
-        segment: &Segment,
-        length: u64,
-        buffered: &mut std::ops::Range<u64>,
-        buffer: &'a mut Vec<u8>,
+/// A segment file, read ahead into a buffer.
+struct Source<'a> {
+    file: Arc<dyn File>,
+    segment: &'a Segment,
+    length: u64,
+    /// What a record takes in this file, on average.
+    record_bytes: u64,
+    buffered: std::ops::Range<u64>,
+}
+
+impl<'a> Source<'a> {
+    fn open(
+        files: &Files,
+        segment: &'a Segment,
+        segment_end: u64,
+        at: u64,
+    ) -> Result<Self, StoreError> {
+        let file =
+            files.get(&segment.path).map_err(|e| StoreError::io("opening", &segment.path, e))?;
+        let length = segment.length();
+        let record_bytes = length / segment_end.saturating_sub(segment.first).max(1) + 1;
+        Ok(Self { file, segment, length, record_bytes, buffered: at..at })
+    }
+
+    /// How much to read for so many records and bytes, and the rest of a block.
+    fn ahead(&self, records: usize, bytes: usize) -> usize {
+        let records = (records as u64).saturating_mul(self.record_bytes);
+        let wanted = records.min(bytes as u64).saturating_add(self.record_bytes) as usize;
+        wanted.saturating_add(1 << 10).clamp(*READ_BYTES.start(), *READ_BYTES.end())
+    }
+
+    /// The bytes `at..at + n` of the file; reads `ahead` bytes if they are not there.
+    fn fill<'b>(
+        &mut self,
+        buffer: &'b mut Vec<u8>,
         at: u64,
         n: usize,
-    ) -> Result<&'a [u8], StoreError> {
-        if at + n as u64 > length {
-            return Err(segment.damaged(at, "the file ends too early"));
+        ahead: usize,
+    ) -> Result<&'b [u8], StoreError> {
+        if at + n as u64 > self.length {
+            return Err(self.segment.damaged(at, "the file ends too early"));
         }
-        if at < buffered.start || at + n as u64 > buffered.end {
-            let ahead = (self.bytes.saturating_sub(self.batch.bytes()).saturating_add(4 << 10))
-                .clamp(*READ_BYTES.start(), *READ_BYTES.end());
-            let size = (ahead.max(n) as u64).min(length - at) as usize;
+        if at < self.buffered.start || at + n as u64 > self.buffered.end {
+            let size = (ahead.max(n) as u64).min(self.length - at) as usize;
             buffer.resize(size.max(buffer.len()), 0);
-            let read = file.read_at(at, &mut buffer[..size]);
-            read.map_err(|e| StoreError::io("reading", &segment.path, e))?;
-            *buffered = at..at + size as u64;
+            let read = self.file.read_at(at, &mut buffer[..size]);
+            read.map_err(|e| StoreError::io("reading", &self.segment.path, e))?;
+            self.buffered = at..at + size as u64;
         }
-        let start = (at - buffered.start) as usize;
+        let start = (at - self.buffered.start) as usize;
         Ok(&buffer[start..start + n])
     }
 }

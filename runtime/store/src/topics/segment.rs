@@ -67,7 +67,13 @@ impl Segment {
     /// Appends whole blocks, given by number of records and length. On an error
     /// nothing is added; `Err(Some(_))` says that the file may end in half a block
     /// and that a new one must be begun.
-    pub(crate) fn append(&self, file: &dyn File, first: u64, blocks: &[(u32, u32)], bytes: &[u8]) -> Result<(), (io::Error, bool)> {
+    pub(crate) fn append(
+        &self,
+        file: &dyn File,
+        first: u64,
+        blocks: &[(u32, u32)],
+        bytes: &[u8],
+    ) -> Result<(), (io::Error, bool)> {
         let length = self.length();
         self.dirty.store(true, Ordering::Release);
         if let Err(error) = file.append(bytes) {
@@ -127,11 +133,13 @@ impl Segment {
             }
             if at < buffered_at || at + HEADER as u64 > buffered_at + buffer.len() as u64 {
                 buffer.resize(WALK_BYTES.min((length - at) as usize), 0);
-                file.read_at(at, &mut buffer).map_err(|e| StoreError::io("reading", &self.path, e))?;
+                file.read_at(at, &mut buffer)
+                    .map_err(|e| StoreError::io("reading", &self.path, e))?;
                 buffered_at = at;
             }
             let header = BlockHeader::decode(&buffer[(at - buffered_at) as usize..]);
-            let Some(header) = header.filter(|header| header.first == offset && header.count > 0) else {
+            let Some(header) = header.filter(|header| header.first == offset && header.count > 0)
+            else {
                 return Err(self.damaged(at, "no valid block begins here"));
             };
             index.add(offset, at);
@@ -148,7 +156,8 @@ impl Segment {
     /// The error for stored bytes of this file that are wrong.
     pub(crate) fn damaged(&self, offset: u64, problem: &str) -> StoreError {
         // `topics/NAME.ID/PARTITION/FILE`
-        let names: Vec<_> = self.path.iter().rev().take(4).map(|name| name.to_string_lossy()).collect();
+        let names: Vec<_> =
+            self.path.iter().rev().take(4).map(|name| name.to_string_lossy()).collect();
         let names: Vec<_> = names.iter().rev().map(AsRef::as_ref).collect();
         StoreError::Damaged { segment: names.join("/"), offset, problem: problem.into() }
     }

@@ -45,7 +45,9 @@ fn the_bytes_of_a_block_are_fixed() {
     let mut bytes = Vec::new();
     block::encode(&batch(10, 3, 0), &mut bytes);
     block::set_first(&mut bytes[..block::HEADER], 0x0102);
-    let lines = bytes.chunks(16).map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
+    let lines = bytes
+        .chunks(16)
+        .map(|line| line.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
     expect![[r#"
         57 42 4c 4b 5c 9a 7a a4 02 01 00 00 00 00 00 00
         03 00 00 00 71 00 00 00 e0 9b 91 db 00 00 00 00
@@ -56,7 +58,8 @@ fn the_bytes_of_a_block_are_fixed() {
         07 00 00 00 0c 00 00 00 02 00 00 00 01 00 00 00
         01 00 00 00 6e 08 00 00 00 0b 00 00 00 00 00 00
         00 6b 65 79 2d 31 30 6b 65 79 2d 31 31 0a 0a 0a
-        0b 0b 0b 0b 0c 0c 0c 0c 0c"#]].assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+        0b 0b 0b 0b 0c 0c 0c 0c 0c"#]]
+    .assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }
 
 proptest! {
@@ -117,10 +120,17 @@ fn a_topic_is_cut_back_to_what_is_known() {
         cut.open(&name(), &TopicMeta { id: 1, closed: false, next: vec![end] }).unwrap();
         let info = cut.info(&name()).unwrap().partitions[0];
         assert_eq!(info.next, Offset(end));
-        assert_eq!(cut.read(&name(), PartitionNumber(0), Offset(0), 10_000, usize::MAX).unwrap().batch.len() as u64, end);
+        assert_eq!(
+            cut.read(&name(), PartitionNumber(0), Offset(0), 10_000, usize::MAX)
+                .unwrap()
+                .batch
+                .len() as u64,
+            end
+        );
         assert!(info.bytes == 0 || end > 0);
     }
-    let more = topics(&disk, 10_000).open(&name(), &TopicMeta { id: 1, closed: false, next: vec![1] });
+    let more =
+        topics(&disk, 10_000).open(&name(), &TopicMeta { id: 1, closed: false, next: vec![1] });
     assert!(matches!(more, Err(StoreError::Damaged { .. })));
 }
 
@@ -134,5 +144,8 @@ fn reads_past_the_end_and_of_unknown_partitions_say_so() {
     assert_eq!((read.batch.len(), read.next, read.end), (0, Offset(5), Offset(5)));
     let read = topics.read(&name(), PartitionNumber(0), Offset(500), 10, 10).unwrap();
     assert!(read.batch.is_empty());
-    assert!(matches!(topics.read(&name(), PartitionNumber(1), Offset(0), 1, 1), Err(StoreError::UnknownTopic(_))));
+    assert!(matches!(
+        topics.read(&name(), PartitionNumber(1), Offset(0), 1, 1),
+        Err(StoreError::UnknownTopic(_))
+    ));
 }

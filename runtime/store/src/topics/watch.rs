@@ -33,8 +33,12 @@ impl Watchers {
     /// Calls everybody who watches one of the topics.
     pub(crate) fn wake(&self, topics: &[TopicName]) {
         let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        let wakes: Vec<Wake> =
-            topics.iter().filter_map(|topic| table.wakes.get(topic)).flatten().map(|(_, wake)| wake.clone()).collect();
+        let wakes: Vec<Wake> = topics
+            .iter()
+            .filter_map(|topic| table.wakes.get(topic))
+            .flatten()
+            .map(|(_, wake)| wake.clone())
+            .collect();
         drop(table);
         for wake in wakes {
             wake();

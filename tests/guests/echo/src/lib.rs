@@ -239,7 +239,7 @@ struct Context {
 
 async fn context(ctx: &Ctx, _value: Raw<'_>) -> Result<Context> {
     let mut random = [0; 8];
-    getrandom::fill(&mut random)?;
+    getrandom::fill(&mut random).map_err(|error| Failure::terminal("no-randomness", error))?;
     Ok(Context {
         id: ctx.id().into(),
         now: ctx.now(),

@@ -47,7 +47,7 @@ fn tool(sources: &Path, target: &Path, name: &str) -> Result<Command> {
 }
 
 /// Runs it.
-pub async fn run(options: &Options, report: &mut Report) -> Result<()> {
+pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     report.section(&format!("Keyed count over {} Nexmark events, output discarded", options.events));
     let Some(sources) = nexmark() else {
         report.figure("skipped", "no Nexmark generator: set WEIR_NEXMARK to its folder");
@@ -156,7 +156,7 @@ async fn check(client: &Client, expected: &HashMap<u64, u64>) -> Result<()> {
     let mut seen = 0;
     loop {
         let path =
-            format!("/v1/pipelines/keyed-count/operators/count/state?limit=1000&after={after}");
+            format!("/v1/pipelines/keyed-count/operators/count/state?limit=1000{after}");
         let page = client.get(&path).await?;
         for entry in page["keys"].as_array().context("no keys")? {
             let key = entry["key"].as_str().context("a key that is no text")?;
@@ -167,7 +167,7 @@ async fn check(client: &Client, expected: &HashMap<u64, u64>) -> Result<()> {
             seen += 1;
         }
         match page["next"].as_str() {
-            Some(next) => after = next.to_owned(),
+            Some(next) => after = format!("&after={next}"),
             None => break,
         }
     }

@@ -17,15 +17,15 @@ mod start;
 use anyhow::Result;
 
 /// What to run.
-pub struct Options {
+pub(crate) struct Options {
     /// Events of the keyed count.
-    pub events: u64,
+    pub(crate) events: u64,
     /// Seconds of orders at 1,000 a second.
-    pub seconds: u64,
+    pub(crate) seconds: u64,
     /// Only this part.
-    pub only: Option<String>,
+    pub(crate) only: Option<String>,
     /// A short run for correctness.
-    pub smoke: bool,
+    pub(crate) smoke: bool,
 }
 
 fn options() -> Result<Options> {

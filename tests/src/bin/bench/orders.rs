@@ -27,7 +27,7 @@ struct Ledger {
 }
 
 /// Runs it.
-pub async fn run(options: &Options, report: &mut Report) -> Result<()> {
+pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     report.section(&format!("{PER_SECOND} orders/s through order-fulfilment, {} s", options.seconds));
     let scratch = tempfile::tempdir()?;
     let data = scratch.path().join("data");

@@ -6,19 +6,19 @@ use anyhow::Result;
 
 /// Sections of figures in the order in which they were measured.
 #[derive(Default)]
-pub struct Report {
+pub(crate) struct Report {
     sections: Vec<(String, Vec<(String, String)>)>,
 }
 
 impl Report {
     /// Begins a section.
-    pub fn section(&mut self, title: &str) {
+    pub(crate) fn section(&mut self, title: &str) {
         eprintln!("bench: {title}");
         self.sections.push((title.into(), Vec::new()));
     }
 
     /// Adds a figure to the last section.
-    pub fn figure(&mut self, name: &str, value: impl Into<String>) {
+    pub(crate) fn figure(&mut self, name: &str, value: impl Into<String>) {
         let value = value.into();
         eprintln!("bench:   {name}: {value}");
         if let Some((_, rows)) = self.sections.last_mut() {
@@ -38,7 +38,7 @@ impl Report {
     }
 
     /// Prints it.
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         println!("{}", self.markdown());
     }
 
@@ -46,7 +46,7 @@ impl Report {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write(&self) -> Result<()> {
+    pub(crate) fn write(&self) -> Result<()> {
         let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpus
             .lines()

@@ -19,7 +19,7 @@ sinks:
 ";
 
 /// Runs it.
-pub async fn run(report: &mut Report) -> Result<()> {
+pub(crate) async fn run(report: &mut Report) -> Result<()> {
     report.section("Start");
     let scratch = tempfile::tempdir()?;
     let data = scratch.path().join("data");

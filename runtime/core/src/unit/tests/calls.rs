@@ -343,3 +343,54 @@ fn caller_waits_longer_than_any_retention() {
     assert_eq!(world.emitted, ["placed"]);
     assert_eq!(world.counter("stock", "one"), 1);
 }
+
+#[test]
+fn a_retry_attaches_to_calls_that_are_under_way() {
+    let orders = Program::new("orders").on("place", |cx| {
+        let slow = cx.start("stock", "add", "slow", "");
+        let fast = cx.start("stock", "add", "fast", "");
+        cx.wait(fast)?.map_err(Stop::Fail)?;
+        if cx.attempt() == 1 {
+            return Err(transient("flaky"));
+        }
+        cx.wait(slow)?.map_err(Stop::Fail)?;
+        cx.emit("placed");
+        Ok("ok")
+    });
+    // The answer comes before the retry, or after it.
+    for pause in [10, 1_000] {
+        let mut world = World::new(vec![orders.clone(), counting("stock")]);
+        world.hold(|message| matches!(message, Message::Ask(ask) if ask.key == "slow"));
+        world.events("orders", &["a"]).settle().pass(pause).let_go().settle().pass(1_000);
+        assert_eq!(world.emitted, ["placed"]);
+        assert_eq!(world.figures("orders").calls_cancelled, 0);
+        world.finished();
+        assert_eq!((world.counter("stock", "slow"), world.counter("stock", "fast")), (1, 1));
+    }
+    // Over a restart between the two attempts, too.
+    let mut world = World::new(vec![orders, counting("stock")]);
+    world.hold(|message| matches!(message, Message::Ask(ask) if ask.key == "slow"));
+    world.events("orders", &["a"]).settle().commit().crash().settle().pass(1_000).finished();
+    assert_eq!(world.emitted, ["placed"]);
+    assert_eq!((world.counter("stock", "slow"), world.counter("stock", "fast")), (1, 1));
+}
+
+#[test]
+fn a_call_that_retries_is_cancelled_between_its_attempts() {
+    let orders = Program::new("orders").on("place", |cx| {
+        let call = cx.start_within("stock", "never", "k", "", Some(150));
+        let failure = cx.wait(call)?.unwrap_err();
+        cx.emit(&failure.code);
+        Ok("ok")
+    });
+    let stock = counting("stock").on("never", |cx| {
+        cx.start("stock", "add", "meanwhile", "");
+        Err(transient("never"))
+    });
+    let mut world = World::new(vec![orders, stock]);
+    world.hold(|message| matches!(message, Message::Ask(ask) if ask.key == "meanwhile"));
+    world.events("orders", &["a"]).settle().pass(160).settle();
+    assert_eq!(world.emitted, ["deadline"]);
+    world.let_go().pass(1_000).finished();
+    assert_eq!(world.counter("stock", "meanwhile"), 0);
+}

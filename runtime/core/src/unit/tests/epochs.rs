@@ -302,7 +302,9 @@ fn planted_miscount_is_seen() {
 #[test]
 fn two_shards_take_over_from_one() {
     let mut world = shop();
-    world.hold(|message| matches!(message, Message::Ask(_))).events("orders", &["a", "b", "c", "d", "e 1", "e 2"]);
+    world
+        .hold(|message| matches!(message, Message::Ask(_)))
+        .events("orders", &["a", "b", "c", "d", "e 1", "e 2"]);
     world.settle().commit();
     let before = world.figures("orders");
     let shards = world.resharded("orders", 2);

@@ -143,6 +143,29 @@ fn a_delayed_send_can_be_cancelled_before_its_time() {
 }
 
 #[test]
+fn a_send_that_its_target_holds_can_be_cancelled_too() {
+    let mut world = World::new(vec![stock()]);
+    let named = Some(Idempotency { key: "k".into(), body: [0; 16] });
+    let delayed = send(1, Some(Duration::from_secs(9)));
+    world
+        .request(IngressRequest { idempotency: named, ..delayed })
+        .settle()
+        .commit()
+        .settle()
+        .commit();
+    let Some((1, Response::Accepted { invocation })) = world.responses.first().cloned() else {
+        panic!()
+    };
+    assert_eq!(world.ingress().status(invocation), Some(RequestStatus::Taken));
+    assert_eq!(world.figures("stock").delayed, 1);
+    world.with_ingress(|ingress, now| ingress.cancel(now, invocation)).settle().pass(10_000).rest();
+    assert_eq!((world.counter("stock", "sku"), world.figures("stock").waiting), (0, 0));
+    // Cancelled again, or after its end, it leaves nothing behind.
+    world.with_ingress(|ingress, now| ingress.cancel(now, invocation)).rest();
+    assert_eq!(world.tables().keys().copied().collect::<Vec<_>>(), ["requests"]);
+}
+
+#[test]
 fn a_call_from_outside_has_a_deadline() {
     let stuck = Program::new("stock").on("ship", |_| Err(super::Stop::Wait));
     let mut world = World::new(vec![stuck]);

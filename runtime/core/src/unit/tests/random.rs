@@ -245,7 +245,10 @@ fn count(batch: &Arc<Batch>, unit: &Mutex<Unit>) -> Result<Result<Output, Failur
     let mut output = Output::default();
     for event in 0..batch.len() {
         let of = Subject::Event(event as u32);
-        let old = unit.get(of, 0).unwrap().map_or(0, |bytes| i64::from_be_bytes(bytes[..].try_into().unwrap()));
+        let old = unit
+            .get(of, 0)
+            .unwrap()
+            .map_or(0, |bytes| i64::from_be_bytes(bytes[..].try_into().unwrap()));
         unit.put(of, 0, Some(Bytes::copy_from_slice(&(old + 1).to_be_bytes()))).unwrap();
         let number: u32 = std::str::from_utf8(batch.value(event)).unwrap().parse().unwrap();
         match whim(number, 12) {
@@ -257,7 +260,13 @@ fn count(batch: &Arc<Batch>, unit: &Mutex<Unit>) -> Result<Result<Output, Failur
             _ => {}
         }
         let value = format!("{number} {}", old + 1);
-        output.batch.push(Event { timestamp: 5, key: batch.key(event), value: value.as_bytes(), port: 0, origin: None });
+        output.batch.push(Event {
+            timestamp: 5,
+            key: batch.key(event),
+            value: value.as_bytes(),
+            port: 0,
+            origin: None,
+        });
         output.causes.push(event as u32);
     }
     Ok(Ok(output))
@@ -271,7 +280,9 @@ fn run_batches(seed: u64) {
     });
     let mut world = World::new(vec![Program::new("count").transform(Arc::new(count)), ship]);
     let (mut fed, mut passed, mut committed) = (0, 0, 0);
-    let events = |from: u32, to: u32| (from..to).map(|number| format!("key{} {number}", number % 4)).collect::<Vec<_>>();
+    let events = |from: u32, to: u32| {
+        (from..to).map(|number| format!("key{} {number}", number % 4)).collect::<Vec<_>>()
+    };
     for _ in 0..120 {
         match dice.roll(20) {
             0..6 if fed < 120 => {
@@ -305,13 +316,25 @@ fn run_batches(seed: u64) {
     world.pass(20_000).finished();
 
     let is_bad = |number: &u32| whim(*number, 12) < 4;
-    let mut bad: Vec<u32> = world.dead_letters().iter().map(|letter| String::from_utf8_lossy(&letter.value).parse().unwrap()).collect();
+    let mut bad: Vec<u32> = world
+        .dead_letters()
+        .iter()
+        .map(|letter| String::from_utf8_lossy(&letter.value).parse().unwrap())
+        .collect();
     bad.sort_unstable();
-    assert_eq!(bad, (0..120).filter(is_bad).collect::<Vec<_>>(), "seed {seed}: each bad event is one dead letter");
+    assert_eq!(
+        bad,
+        (0..120).filter(is_bad).collect::<Vec<_>>(),
+        "seed {seed}: each bad event is one dead letter"
+    );
     for key in 0..4 {
-        let good: Vec<u32> = (0..120).filter(|number| number % 4 == key && !is_bad(number)).collect();
-        let expected: Vec<String> = good.iter().enumerate().map(|(i, number)| format!("{number} {}", i + 1)).collect();
-        let of_key = |emitted: &&String| emitted.split_once(' ').unwrap().0.parse::<u32>().unwrap() % 4 == key;
+        let good: Vec<u32> =
+            (0..120).filter(|number| number % 4 == key && !is_bad(number)).collect();
+        let expected: Vec<String> =
+            good.iter().enumerate().map(|(i, number)| format!("{number} {}", i + 1)).collect();
+        let of_key = |emitted: &&String| {
+            emitted.split_once(' ').unwrap().0.parse::<u32>().unwrap() % 4 == key
+        };
         let found: Vec<_> = world.emitted.iter().filter(of_key).cloned().collect();
         assert_eq!(found, expected, "seed {seed}: each good event once, in order of its key");
     }

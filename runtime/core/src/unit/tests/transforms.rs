@@ -196,3 +196,42 @@ fn events_without_a_key_may_be_left_out() {
     world.events("orders", &["- 0", "a 1"]).finished();
     assert_eq!((world.figures("orders").counts.filtered, world.begun.len()), (1, 1));
 }
+
+fn three_events(timestamp: i64) -> Arc<Batch> {
+    let mut batch = Batch::default();
+    for (key, value) in [("a", "1"), ("b", "2"), ("a", "3")] {
+        let (key, value) = (Some(key.as_bytes()), value.as_bytes());
+        batch.push(Event { timestamp, key, value, port: 0, origin: None });
+    }
+    Arc::new(batch)
+}
+
+#[test]
+fn a_batch_that_waits_for_an_instance_waits_over_a_barrier() {
+    let mut world = world();
+    world.with_unit("count", |unit, now| {
+        let actions = unit.on_batch(now, 0, 0, three_events(5));
+        assert!(matches!(actions[..], [crate::unit::Action::Process(_)]));
+        // There is no instance: nothing is done about it.
+        Vec::new()
+    });
+    world.commit();
+    assert_eq!(world.tables().get("waiting"), Some(&3));
+    world.crash().finished();
+    assert_eq!(world.emitted, ["1", "2", "3"]);
+    assert_eq!((world.counter("count", "a"), world.counter("count", "b")), (2, 1));
+}
+
+#[test]
+fn events_without_a_readable_time_are_dead_letters() {
+    let mut world = world();
+    let batch = three_events(crate::batch::NO_TIMESTAMP);
+    world
+        .with_unit("count", |unit, now| unit.on_batch(now, 0, 0, batch))
+        .events("count", &["a 4"])
+        .finished();
+    assert_eq!(world.emitted, ["4"]);
+    let codes: Vec<_> =
+        world.dead_letters().into_iter().map(|letter| letter.failure.code).collect();
+    assert_eq!(codes, ["no-timestamp"; 3]);
+}

@@ -419,8 +419,10 @@ impl World {
     pub(super) fn resharded(&self, operator: &str, shards: u16) -> Vec<Unit> {
         let config = &self.nodes[self.node(operator)].config;
         let unit = |shard| {
-            let config = UnitConfig { shard: Shard(shard), shards, task: 50 + shard, ..config.clone() };
-            let ranges = rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
+            let config =
+                UnitConfig { shard: Shard(shard), shards, task: 50 + shard, ..config.clone() };
+            let ranges =
+                rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
             let rows = ranges.into_iter().flat_map(|range| self.scan(range)).collect();
             let mut unit = Unit::new(config, Epoch(self.committed + 1));
             unit.restore(self.now, rows).unwrap();

@@ -58,7 +58,7 @@ async fn the_app_is_served_at_every_address_that_is_no_file() {
         let page = server.get(path).await;
         assert_eq!((page.status, page.headers["content-type"].to_str().unwrap()), (StatusCode::OK, "text/html; charset=utf-8"));
         let policy = page.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe-eval"), "{policy}");
         let etag = page.headers["etag"].clone();
         let again = Request::get(path).header("if-none-match", etag).body(Body::empty()).unwrap();
         assert_eq!(server.ask(again).await.status, 304);

@@ -26,6 +26,10 @@ enum Op {
     Rest,
     /// The process ends and starts again.
     Reopen,
+    /// So many bytes are left on the disk; nothing: as many as are wanted.
+    Room(Option<u64>),
+    /// This sync from now on fails.
+    FailSync(u64),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -38,6 +42,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::Upkeep),
         1 => Just(Op::Rest),
         1 => Just(Op::Reopen),
+        1 => prop::option::of(0..1500u64).prop_map(Op::Room),
+        1 => (0..4u64).prop_map(Op::FailSync),
     ]
 }
 
@@ -78,7 +84,8 @@ impl Model {
                     };
                 }
                 for (topic, partition, values) in appends {
-                    self.topics.get_mut(topic).unwrap()[*partition as usize].extend(values.iter().cloned());
+                    self.topics.get_mut(topic).unwrap()[*partition as usize]
+                        .extend(values.iter().cloned());
                 }
             }
             Effect::Delete(topic) => {
@@ -95,7 +102,8 @@ impl Model {
             let expected = self.epochs.get(name).copied().unwrap_or(0);
             assert_eq!(store.last_epoch(&domain(name)), Epoch(expected), "epoch of {name}");
             let rows = store.scan(&domain(name), b"", None, 1000).unwrap();
-            let rows: BTreeMap<u8, u8> = rows.iter().map(|(key, value)| (key[0], value[0])).collect();
+            let rows: BTreeMap<u8, u8> =
+                rows.iter().map(|(key, value)| (key[0], value[0])).collect();
             assert_eq!(rows, self.rows.get(name).cloned().unwrap_or_default(), "rows of {name}");
             for key in 0..12u8 {
                 let value = store.get(&domain(name), &[key]).unwrap().map(|value| value[0]);
@@ -108,7 +116,11 @@ impl Model {
                 continue;
             };
             for (partition, expected) in expected.iter().enumerate() {
-                assert_eq!(&values(store, name, partition as u32), expected, "topic {name}/{partition}");
+                assert_eq!(
+                    &values(store, name, partition as u32),
+                    expected,
+                    "topic {name}/{partition}"
+                );
                 let info = store.topic(&topic(name)).unwrap().partitions[partition];
                 assert_eq!(info.next, Offset(expected.len() as u64));
             }
@@ -133,17 +145,33 @@ struct Run {
     clock: Arc<StillClock>,
     store: Option<Arc<Store>>,
     submitted: Vec<Submitted>,
+    /// Space is short.
+    limited: bool,
 }
 
 impl Run {
     fn new(seed: u64) -> Self {
-        Self { disk: SimDisk::new(seed), clock: Arc::default(), store: None, submitted: Vec::new() }
+        Self {
+            disk: SimDisk::new(seed),
+            clock: Arc::default(),
+            store: None,
+            submitted: Vec::new(),
+            limited: false,
+        }
     }
 
     fn open(&mut self) -> Result<(), StoreError> {
         self.store = None;
+        self.disk.set_capacity(None);
+        self.limited = false;
         let disk = Arc::new(self.disk.clone());
-        self.store = Some(Store::open(Path::new(ROOT), disk, ViewKind::Memory, self.clock.clone(), options())?);
+        self.store = Some(Store::open(
+            Path::new(ROOT),
+            disk,
+            ViewKind::Memory,
+            self.clock.clone(),
+            options(),
+        )?);
         Ok(())
     }
 
@@ -151,7 +179,12 @@ impl Run {
         self.submitted.iter().filter(|submitted| submitted.domain == domain).count() as u64 + 1
     }
 
-    fn add(&mut self, domain: &'static str, effect: Effect, answer: Promise<Result<(), StoreError>>) {
+    fn add(
+        &mut self,
+        domain: &'static str,
+        effect: Effect,
+        answer: Promise<Result<(), StoreError>>,
+    ) {
         let epoch = self.next_epoch(domain);
         self.submitted.push(Submitted { domain, epoch, effect, answer, acknowledged: false });
     }
@@ -160,7 +193,9 @@ impl Run {
         let (answer, done) = Promise::new();
         let store = self.store.as_ref().unwrap();
         match effect {
-            Effect::Delete(t) => store.delete_topic(&topic(TOPICS[t].0), Box::new(|r| done(r.map(drop)))),
+            Effect::Delete(t) => {
+                store.delete_topic(&topic(TOPICS[t].0), Box::new(|r| done(r.map(drop))))
+            }
             Effect::Create(t) => {
                 let config = TopicConfig { partitions: TOPICS[t].1 };
                 store.create_topic(&topic(TOPICS[t].0), config, Box::new(|r| done(r.map(drop))));
@@ -194,7 +229,8 @@ impl Run {
                 let appends: Vec<_> = appends
                     .iter()
                     .map(|(topic, partition, count)| {
-                        let values = (0..*count).map(|i| format!("{number_of}.{i}")).collect::<Vec<_>>();
+                        let values =
+                            (0..*count).map(|i| format!("{number_of}.{i}")).collect::<Vec<_>>();
                         (*topic, partition % TOPICS[*topic].1, values)
                     })
                     .collect();
@@ -203,14 +239,24 @@ impl Run {
                     value: value.map(|value| Bytes::copy_from_slice(&[value])),
                 });
                 let records = appends.iter().map(|(topic, partition, values)| {
-                    append(TOPICS[*topic].0, *partition, &values.iter().map(String::as_str).collect::<Vec<_>>())
+                    append(
+                        TOPICS[*topic].0,
+                        *partition,
+                        &values.iter().map(String::as_str).collect::<Vec<_>>(),
+                    )
                 });
                 let name = DOMAINS[*number];
-                let commit = commit_of(name, self.next_epoch(name), changes.collect(), records.collect());
+                let commit =
+                    commit_of(name, self.next_epoch(name), changes.collect(), records.collect());
                 let (answer, done) = Promise::new();
-                self.store.as_ref().unwrap().submit(commit, Box::new(|result| done(result.map(drop))));
+                self.store
+                    .as_ref()
+                    .unwrap()
+                    .submit(commit, Box::new(|result| done(result.map(drop))));
                 self.add(name, Effect::Commit(rows.clone(), appends), answer);
             }
+            // To delete and create again takes space, and so does opening.
+            Op::Recreate(_) | Op::Reopen if self.limited => {}
             Op::Recreate(topic) => {
                 // What waits must find the topic.
                 self.steps();
@@ -222,9 +268,12 @@ impl Run {
                 self.topic_op(Effect::Create(*topic));
                 self.steps();
             }
-            Op::Step => {
-                self.store.as_ref().unwrap().step();
+            Op::Step => self.step(),
+            Op::Room(room) => {
+                self.limited = room.is_some();
+                self.disk.set_capacity(room.map(|room| self.disk.used() + room));
             }
+            Op::FailSync(n) => self.disk.fail_sync(*n),
             Op::Upkeep => {
                 // It fails only when the disk is down.
                 let _ = self.store.as_ref().unwrap().upkeep();
@@ -244,7 +293,31 @@ impl Run {
     }
 
     fn steps(&mut self) {
-        while self.store.as_ref().unwrap().step() {}
+        while self.store.as_ref().unwrap().step() {
+            self.hear();
+        }
+    }
+
+    fn step(&mut self) {
+        self.store.as_ref().unwrap().step();
+        self.hear();
+    }
+
+    /// Takes the answers in. What was refused was never there.
+    fn hear(&mut self) {
+        self.submitted.retain_mut(|submitted| match submitted.answer.get() {
+            Some(Ok(())) => {
+                submitted.acknowledged = true;
+                true
+            }
+            Some(Err(
+                StoreError::Full | StoreError::Fenced { .. } | StoreError::UnknownTopic(_),
+            )) => false,
+            // The disk went down: nobody knows.
+            Some(Err(StoreError::Stopped { .. } | StoreError::Io { .. })) => true,
+            Some(Err(error)) => panic!("{error}"),
+            None => true,
+        });
     }
 
     /// Checks the store against the model of what it says it has, and that against what
@@ -254,15 +327,21 @@ impl Run {
         let mut model = Model::default();
         let mut whole = true;
         let mut held = 0;
-        for submitted in &mut self.submitted {
-            match submitted.answer.get() {
-                Some(Ok(())) => submitted.acknowledged = true,
-                Some(Err(error)) => assert!(matches!(error, StoreError::Stopped { .. } | StoreError::Io { .. } | StoreError::Fenced { .. } | StoreError::UnknownTopic(_)), "{error}"),
-                None => {}
-            }
+        self.hear();
+        for submitted in &self.submitted {
             let is_held = submitted.epoch <= store.last_epoch(&domain(submitted.domain)).0;
-            assert!(is_held || !submitted.acknowledged, "{} {} was acknowledged and is lost", submitted.domain, submitted.epoch);
-            assert!(whole || !is_held, "{} {} is there, one before it is not", submitted.domain, submitted.epoch);
+            assert!(
+                is_held || !submitted.acknowledged,
+                "{} {} was acknowledged and is lost",
+                submitted.domain,
+                submitted.epoch
+            );
+            assert!(
+                whole || !is_held,
+                "{} {} is there, one before it is not",
+                submitted.domain,
+                submitted.epoch
+            );
             whole &= is_held;
             if is_held {
                 held += 1;

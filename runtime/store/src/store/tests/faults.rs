@@ -6,7 +6,13 @@ use super::*;
 use crate::disk::Disk;
 
 fn small() -> Options {
-    Options { segment_bytes: 2_000, snapshot_bytes: 4_000, settle_bytes: 2_000, topic_segment_bytes: 2_000, ..Options::default() }
+    Options {
+        segment_bytes: 2_000,
+        snapshot_bytes: 4_000,
+        settle_bytes: 2_000,
+        topic_segment_bytes: 2_000,
+        ..Options::default()
+    }
 }
 
 fn file(disk: &SimDisk, part: &str) -> (PathBuf, u64) {
@@ -16,7 +22,8 @@ fn file(disk: &SimDisk, part: &str) -> (PathBuf, u64) {
 fn write_some(store: &Store, from: u64, to: u64) {
     for i in from..to {
         let row = put(&format!("k{}", i % 7), &format!("{i}"));
-        commit(store, commit_of("p", i, vec![row], vec![append("t", 0, &[&format!("v{i}")])])).unwrap();
+        commit(store, commit_of("p", i, vec![row], vec![append("t", 0, &[&format!("v{i}")])]))
+            .unwrap();
     }
 }
 
@@ -39,7 +46,12 @@ fn a_full_disk_refuses_and_works_again_with_space() {
         disk.set_capacity(Some(disk.used() + room));
         let mut next = 20;
         let refused = loop {
-            let commit_now = commit_of("p", next, vec![put(&format!("k{}", next % 7), &next.to_string())], vec![append("t", 0, &[&format!("v{next}")])]);
+            let commit_now = commit_of(
+                "p",
+                next,
+                vec![put(&format!("k{}", next % 7), &next.to_string())],
+                vec![append("t", 0, &[&format!("v{next}")])],
+            );
             match commit(&store, commit_now) {
                 Ok(_) => next += 1,
                 Err(error) => break error,
@@ -54,7 +66,12 @@ fn a_full_disk_refuses_and_works_again_with_space() {
         // And without a crash.
         disk.set_capacity(Some(disk.used() + room % 50));
         let error = loop {
-            let commit_now = commit_of("p", next, vec![put(&format!("k{}", next % 7), &next.to_string())], vec![append("t", 0, &[&format!("v{next}")])]);
+            let commit_now = commit_of(
+                "p",
+                next,
+                vec![put(&format!("k{}", next % 7), &next.to_string())],
+                vec![append("t", 0, &[&format!("v{next}")])],
+            );
             match commit(&store, commit_now) {
                 Ok(_) => next += 1,
                 Err(error) => break error,
@@ -103,7 +120,14 @@ fn a_turned_bit_in_the_journal_is_reported_with_its_place() {
     };
     for at in (0..length).step_by(3) {
         let disk = SimDisk::new(1);
-        let store = Store::open(Path::new(ROOT), Arc::new(disk.clone()), ViewKind::Memory, clock.clone(), Options::default()).unwrap();
+        let store = Store::open(
+            Path::new(ROOT),
+            Arc::new(disk.clone()),
+            ViewKind::Memory,
+            clock.clone(),
+            Options::default(),
+        )
+        .unwrap();
         create(&store, "t", 1).unwrap();
         write_some(&store, 1, 6);
         clock.advance(Duration::from_secs(2));
@@ -149,7 +173,10 @@ fn a_turned_bit_in_a_topic_is_reported_to_its_reader() {
     let (path, length) = file(&disk, "topics/");
     disk.flip(&path, length - 3, 1);
     let error = store.read(&topic("t"), Partition(0), Offset(0), 10, 1000).unwrap_err();
-    assert!(matches!(&error, StoreError::Damaged { segment, .. } if segment == "topics/t.0/0/00000000000000000000.log"), "{error}");
+    assert!(
+        matches!(&error, StoreError::Damaged { segment, .. } if segment == "topics/t.0/0/00000000000000000000.log"),
+        "{error}"
+    );
     // What lies before it can be read.
     assert_eq!(store.read(&topic("t"), Partition(0), Offset(0), 1, 1000).unwrap().batch.len(), 1);
 }
@@ -178,7 +205,11 @@ fn a_damaged_snapshot_is_passed_over() {
         store.upkeep().unwrap();
     }
     drop(store);
-    let snapshots: Vec<_> = disk.files().into_iter().filter(|(path, _)| path.to_string_lossy().contains("snapshots/")).collect();
+    let snapshots: Vec<_> = disk
+        .files()
+        .into_iter()
+        .filter(|(path, _)| path.to_string_lossy().contains("snapshots/"))
+        .collect();
     assert_eq!(snapshots.len(), 2);
     for at in [0, 30, snapshots[1].1 - 1] {
         disk.flip(&snapshots[1].0, at, 2);
@@ -201,7 +232,16 @@ fn a_damaged_snapshot_is_passed_over() {
 #[test]
 fn sled_that_is_missing_or_garbage_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Store::open(dir.path(), Arc::new(RealDisk), ViewKind::Sled, Arc::new(StillClock::default()), small()).unwrap();
+    let open = || {
+        Store::open(
+            dir.path(),
+            Arc::new(RealDisk),
+            ViewKind::Sled,
+            Arc::new(StillClock::default()),
+            small(),
+        )
+        .unwrap()
+    };
     let store = open();
     create(&store, "t", 1).unwrap();
     for i in 1..60 {

@@ -1,4 +1,11 @@
-use std::{path::Path, sync::{Arc, Mutex, atomic::{AtomicI64, AtomicUsize, Ordering}}, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use weir_core::{
@@ -8,7 +15,8 @@ use weir_core::{
 };
 
 use crate::{
-    Append, Change, Commit, DomainName, Options, RealDisk, Receipt, SimDisk, Store, StoreError, TopicConfig, TopicInfo, ViewKind,
+    Append, Change, Commit, DomainName, Options, RealDisk, Receipt, SimDisk, Store, StoreError,
+    TopicConfig, TopicInfo, ViewKind,
 };
 
 mod crashes;
@@ -34,7 +42,13 @@ impl Clock for StillClock {
 pub(crate) const ROOT: &str = "/data";
 
 pub(crate) fn open_with(disk: &SimDisk, options: Options) -> Result<Arc<Store>, StoreError> {
-    Store::open(Path::new(ROOT), Arc::new(disk.clone()), ViewKind::Memory, Arc::new(StillClock::default()), options)
+    Store::open(
+        Path::new(ROOT),
+        Arc::new(disk.clone()),
+        ViewKind::Memory,
+        Arc::new(StillClock::default()),
+        options,
+    )
 }
 
 pub(crate) fn open(disk: &SimDisk) -> Arc<Store> {
@@ -75,7 +89,13 @@ pub(crate) fn remove(key: &str) -> Change {
 pub(crate) fn batch(values: &[&str]) -> Batch {
     let mut batch = Batch::default();
     for (i, value) in values.iter().enumerate() {
-        batch.push(Event { timestamp: i as i64, key: Some(b"k"), value: value.as_bytes(), port: 0, origin: None });
+        batch.push(Event {
+            timestamp: i as i64,
+            key: Some(b"k"),
+            value: value.as_bytes(),
+            port: 0,
+            origin: None,
+        });
     }
     batch
 }
@@ -117,7 +137,9 @@ pub(crate) fn values(store: &Store, name: &str, partition: u32) -> Vec<String> {
             assert_eq!(read.next, read.end);
             return values;
         }
-        values.extend((0..read.batch.len()).map(|i| String::from_utf8(read.batch.value(i).to_vec()).unwrap()));
+        values.extend(
+            (0..read.batch.len()).map(|i| String::from_utf8(read.batch.value(i).to_vec()).unwrap()),
+        );
         assert_eq!(read.next.0, from.0 + read.batch.len() as u64);
         from = read.next;
     }
@@ -132,9 +154,18 @@ fn what_was_acknowledged_is_there_after_a_crash() {
     let disk = SimDisk::new(1);
     let store = open(&disk);
     create(&store, "orders", 2).unwrap();
-    let receipt = commit(&store, commit_of("p", 1, vec![put("a", "1"), put("b", "2")], vec![append("orders", 1, &["x", "y"])]));
+    let receipt = commit(
+        &store,
+        commit_of(
+            "p",
+            1,
+            vec![put("a", "1"), put("b", "2")],
+            vec![append("orders", 1, &["x", "y"])],
+        ),
+    );
     assert_eq!(receipt.unwrap().appended, vec![(topic("orders"), Partition(1), Offset(0), 2)]);
-    let receipt = commit(&store, commit_of("p", 2, vec![remove("a")], vec![append("orders", 1, &["z"])]));
+    let receipt =
+        commit(&store, commit_of("p", 2, vec![remove("a")], vec![append("orders", 1, &["z"])]));
     assert_eq!(receipt.unwrap().appended[0].2, Offset(2));
     for _ in 0..3 {
         disk.crash();
@@ -153,7 +184,8 @@ fn nothing_is_visible_before_the_step_that_makes_it_durable() {
     let disk = SimDisk::new(1);
     let store = open(&disk);
     create(&store, "t", 1).unwrap();
-    let answer = submit(&store, commit_of("p", 1, vec![put("a", "1")], vec![append("t", 0, &["x"])]));
+    let answer =
+        submit(&store, commit_of("p", 1, vec![put("a", "1")], vec![append("t", 0, &["x"])]));
     assert!(answer.get().is_none());
     assert_eq!(get(&store, "p", "a"), None);
     assert_eq!(store.last_epoch(&domain("p")), Epoch(0));
@@ -168,8 +200,9 @@ fn nothing_is_visible_before_the_step_that_makes_it_durable() {
 fn all_that_waits_shares_one_sync() {
     let disk = SimDisk::new(1);
     let store = open(&disk);
-    let answers: Vec<_> =
-        (0..50).map(|i| submit(&store, commit_of(&format!("p{i}"), 0, vec![put("a", "1")], vec![]))).collect();
+    let answers: Vec<_> = (0..50)
+        .map(|i| submit(&store, commit_of(&format!("p{i}"), 0, vec![put("a", "1")], vec![])))
+        .collect();
     let before = disk.syncs();
     assert!(store.step());
     assert_eq!(disk.syncs(), before + 1);
@@ -196,13 +229,31 @@ fn a_commit_that_is_not_the_next_is_fenced() {
 fn scans_see_overlay_and_view_as_one() {
     let disk = SimDisk::new(1);
     let store = open(&disk);
-    commit(&store, commit_of("p", 0, (0..10).map(|i| put(&format!("k{i}"), "old")).collect(), vec![])).unwrap();
+    commit(
+        &store,
+        commit_of("p", 0, (0..10).map(|i| put(&format!("k{i}"), "old")).collect(), vec![]),
+    )
+    .unwrap();
     store.close().unwrap();
-    commit(&store, commit_of("p", 0, vec![remove("k3"), put("k5", "new"), put("k55", "new"), put("kz", "new")], vec![])).unwrap();
+    commit(
+        &store,
+        commit_of(
+            "p",
+            0,
+            vec![remove("k3"), put("k5", "new"), put("k55", "new"), put("kz", "new")],
+            vec![],
+        ),
+    )
+    .unwrap();
     commit(&store, commit_of("q", 0, vec![put("k4", "other")], vec![])).unwrap();
     let scan = |from: &str, to: Option<&str>, limit| {
         let rows = store.scan(&domain("p"), from.as_bytes(), to.map(str::as_bytes), limit).unwrap();
-        rows.into_iter().map(|(k, v)| format!("{}={}", String::from_utf8_lossy(&k), String::from_utf8_lossy(&v))).collect::<Vec<_>>().join(" ")
+        rows.into_iter()
+            .map(|(k, v)| {
+                format!("{}={}", String::from_utf8_lossy(&k), String::from_utf8_lossy(&v))
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert_eq!(scan("k2", Some("k7"), 100), "k2=old k4=old k5=new k55=new k6=old");
     assert_eq!(scan("k2", Some("k7"), 3), "k2=old k4=old k5=new");
@@ -216,10 +267,16 @@ fn readers_are_woken_until_they_drop_their_watch() {
     let store = open(&SimDisk::new(1));
     let woken = Arc::new(AtomicUsize::new(0));
     let count = woken.clone();
-    let watch = store.watch(&topic("t"), Arc::new(move || { count.fetch_add(1, Ordering::SeqCst); }));
+    let watch = store.watch(
+        &topic("t"),
+        Arc::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        }),
+    );
     create(&store, "t", 2).unwrap();
     create(&store, "other", 2).unwrap();
-    commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"]), append("t", 1, &["b"])])).unwrap();
+    commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"]), append("t", 1, &["b"])]))
+        .unwrap();
     commit(&store, commit_of("p", 0, vec![], vec![append("other", 0, &["a"])])).unwrap();
     assert_eq!(woken.load(Ordering::SeqCst), 2);
     drop(watch);
@@ -240,7 +297,10 @@ fn a_topic_created_again_begins_empty() {
     store.step();
     assert_eq!(deleted.get().unwrap().unwrap().partitions[0].next, Offset(1));
     assert!(store.topic(&topic("t")).is_none());
-    assert!(matches!(commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"])])), Err(StoreError::UnknownTopic(_))));
+    assert!(matches!(
+        commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"])])),
+        Err(StoreError::UnknownTopic(_))
+    ));
     create(&store, "t", 1).unwrap();
     commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["b"])])).unwrap();
     disk.crash();
@@ -250,7 +310,10 @@ fn a_topic_created_again_begins_empty() {
     store.close_topic(&topic("t"), done);
     store.step();
     assert!(closed.get().unwrap().unwrap().closed);
-    assert!(matches!(commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"])])), Err(StoreError::TopicClosed(_))));
+    assert!(matches!(
+        commit(&store, commit_of("p", 0, vec![], vec![append("t", 0, &["a"])])),
+        Err(StoreError::TopicClosed(_))
+    ));
     disk.crash();
     assert!(open(&disk).topic(&topic("t")).unwrap().closed);
 }
@@ -258,15 +321,24 @@ fn a_topic_created_again_begins_empty() {
 #[test]
 fn snapshots_let_old_journal_go_and_lose_nothing() {
     let disk = SimDisk::new(1);
-    let options = Options { segment_bytes: 2_000, snapshot_bytes: 5_000, settle_bytes: 3_000, topic_segment_bytes: 2_000, ..Options::default() };
+    let options = Options {
+        segment_bytes: 2_000,
+        snapshot_bytes: 5_000,
+        settle_bytes: 3_000,
+        topic_segment_bytes: 2_000,
+        ..Options::default()
+    };
     let store = open_with(&disk, options.clone()).unwrap();
     create(&store, "t", 1).unwrap();
     for i in 0..200 {
         let row = put(&format!("k{}", i % 17), &format!("{i}"));
-        commit(&store, commit_of("p", 0, vec![row], vec![append("t", 0, &[&format!("v{i}")])])).unwrap();
+        commit(&store, commit_of("p", 0, vec![row], vec![append("t", 0, &[&format!("v{i}")])]))
+            .unwrap();
         store.upkeep().unwrap();
     }
-    let count = |what: &str| disk.files().iter().filter(|(path, _)| path.to_string_lossy().contains(what)).count();
+    let count = |what: &str| {
+        disk.files().iter().filter(|(path, _)| path.to_string_lossy().contains(what)).count()
+    };
     assert_eq!(count("snapshots/"), 2);
     assert!(count("journal/") < 12, "{}", count("journal/"));
     let rows = store.scan(&domain("p"), b"", None, 100).unwrap();
@@ -281,7 +353,8 @@ fn snapshots_let_old_journal_go_and_lose_nothing() {
 #[test]
 fn rows_of_the_store_can_not_be_written_from_outside() {
     let store = open(&SimDisk::new(1));
-    let error = commit(&store, commit_of("meta", 0, vec![put("topic/x", "1")], vec![])).unwrap_err();
+    let error =
+        commit(&store, commit_of("meta", 0, vec![put("topic/x", "1")], vec![])).unwrap_err();
     assert!(matches!(error, StoreError::Reserved("topic/")));
     commit(&store, commit_of("meta", 0, vec![put("mine/x", "1")], vec![])).unwrap();
 }
@@ -301,7 +374,15 @@ fn a_domain_can_be_cleared() {
 #[test]
 fn one_process_has_the_directory() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Store::open(dir.path(), Arc::new(RealDisk), ViewKind::Sled, Arc::new(StillClock::default()), Options::default());
+    let open = || {
+        Store::open(
+            dir.path(),
+            Arc::new(RealDisk),
+            ViewKind::Sled,
+            Arc::new(StillClock::default()),
+            Options::default(),
+        )
+    };
     let store = open().unwrap();
     let pid = format!("process {}", std::process::id());
     assert!(matches!(open(), Err(StoreError::Locked { by }) if by == pid));
@@ -327,13 +408,27 @@ fn another_format_is_refused_with_what_to_do() {
 #[test]
 fn threads_commit_settle_and_stop_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Store::open(dir.path(), Arc::new(RealDisk), ViewKind::Sled, Arc::new(StillClock::default()), Options::default()).unwrap();
+    let open = || {
+        Store::open(
+            dir.path(),
+            Arc::new(RealDisk),
+            ViewKind::Sled,
+            Arc::new(StillClock::default()),
+            Options::default(),
+        )
+        .unwrap()
+    };
     let store = open();
     let threads = store.spawn().unwrap();
-    let answers: Vec<_> = (0..100).map(|i| submit(&store, commit_of("p", 0, vec![put(&format!("{i}"), "v")], vec![]))).collect();
+    let answers: Vec<_> = (0..100)
+        .map(|i| submit(&store, commit_of("p", 0, vec![put(&format!("{i}"), "v")], vec![])))
+        .collect();
     drop(threads);
     assert!(answers.iter().all(|answer| answer.get().unwrap().is_ok()));
-    assert!(matches!(submit(&store, commit_of("p", 0, vec![], vec![])).get(), Some(Err(StoreError::Stopped { .. }))));
+    assert!(matches!(
+        submit(&store, commit_of("p", 0, vec![], vec![])).get(),
+        Some(Err(StoreError::Stopped { .. }))
+    ));
     drop(store);
     let store = open();
     assert_eq!(store.scan(&domain("p"), b"", None, 1000).unwrap().len(), 100);
