@@ -13,6 +13,7 @@ pub(crate) struct SystemClock {
 }
 
 impl SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
     pub(crate) fn new() -> Self {
         Self { start: Instant::now() }
     }
@@ -20,7 +21,10 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Now {
-        #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the clock that everything else asks"
+        )]
         let wall = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
             Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),

@@ -49,6 +49,10 @@ pub struct Built {
 /// install; the folder has no operator; it does not compile; or what it compiles to
 /// is no operator.
 pub fn run(dir: &Path, options: &Options) -> Result<Built> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a build runs on a person's machine, outside any server"
+    )]
     let began = Instant::now();
     let compiler = compiler::find(dir)?;
     let package = cargo::package(dir, &compiler)?;

@@ -1,1 +1,0 @@
-//! Temporary: one feature set for every way of building.
