@@ -19,7 +19,8 @@ fn main() {
     println!("cargo:rerun-if-changed={}", dist.display());
     println!("cargo:rerun-if-changed=build.rs");
     if !dist.join("index.html").exists() {
-        let made = fs::create_dir_all(&dist).and_then(|()| fs::write(dist.join("index.html"), PAGE));
+        let made =
+            fs::create_dir_all(&dist).and_then(|()| fs::write(dist.join("index.html"), PAGE));
         if let Err(error) = made {
             println!("cargo:warning=the web UI cannot be embedded: {error}");
         }

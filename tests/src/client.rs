@@ -129,8 +129,9 @@ impl Client {
         for partition in 0..info["partitions"].as_u64().context("no partitions")? {
             let mut from = 0;
             loop {
-                let path =
-                    format!("/v1/topics/{topic}/records?partition={partition}&from={from}&limit=1000");
+                let path = format!(
+                    "/v1/topics/{topic}/records?partition={partition}&from={from}&limit=1000"
+                );
                 let page = self.get(&path).await?;
                 let records = page["records"].as_array().context("no records")?;
                 let Some(last) = records.last() else { break };
@@ -157,7 +158,11 @@ impl Client {
     ///
     /// # Errors
     /// If it never is.
-    pub async fn audit_where(&self, pipeline: &str, good: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub async fn audit_where(
+        &self,
+        pipeline: &str,
+        good: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
         until(&format!("the audit of {pipeline} is as wanted"), || async {
             let audit = self.get(&format!("/v1/pipelines/{pipeline}/audit")).await?;
             Ok(good(&audit).then_some(audit))

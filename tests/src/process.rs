@@ -69,10 +69,8 @@ impl Weir {
     /// # Errors
     /// If it does not come up.
     pub fn start_with(data: &Path, env: &[(&str, &str)]) -> Result<Self> {
-        let log = std::fs::File::options()
-            .create(true)
-            .append(true)
-            .open(data.with_extension("log"))?;
+        let log =
+            std::fs::File::options().create(true).append(true).open(data.with_extension("log"))?;
         let mut child = Command::new(binary()?)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)

@@ -82,11 +82,12 @@ sinks:
     }
     assert!(lines.len() >= 2, "{}", answer.body);
 
-    for file in ["", "pipeline: [", "just text", "{\"pipeline\": 5}", "pipeline: bad\nsources: []\n"] {
+    for file in
+        ["", "pipeline: [", "just text", "{\"pipeline\": 5}", "pipeline: bad\nsources: []\n"]
+    {
         let request = client.request("PUT", "/v1/pipelines/bad");
-        let answer = client
-            .answer(request.header("content-type", "application/yaml").body(file))
-            .await?;
+        let answer =
+            client.answer(request.header("content-type", "application/yaml").body(file)).await?;
         assert_eq!(answer.status, 422, "{file:?}: {}", answer.body);
     }
     Ok(())

@@ -45,7 +45,9 @@ async fn assert_counted(client: &Client, expected: &BTreeMap<String, u64>) -> Re
             client.get(&format!("/v1/pipelines/counts/operators/count/state/{key}")).await?;
         assert_eq!(state["cells"]["count"].as_u64(), Some(*count), "{state}");
     }
-    client.audit_where("counts", |a| a["balanced"] == true && a["operators"][0]["ended"] == total).await?;
+    client
+        .audit_where("counts", |a| a["balanced"] == true && a["operators"][0]["ended"] == total)
+        .await?;
     Ok(())
 }
 

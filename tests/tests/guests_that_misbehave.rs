@@ -155,7 +155,11 @@ async fn calls_over_http_get_the_reply_or_the_handlers_failure() -> Result<()> {
     assert!(answer.status >= 400 && answer.status < 500, "{} {}", answer.status, answer.body);
     assert!(answer.body.to_string().contains("asked-for"), "{}", answer.body);
     let answer = client.answer(call("panic", "k", Value::Null)).await?;
-    assert!(answer.status >= 400 && answer.body.to_string().contains("exhausted"), "{}", answer.body);
+    assert!(
+        answer.status >= 400 && answer.body.to_string().contains("exhausted"),
+        "{}",
+        answer.body
+    );
     assert_eq!(client.answer(call("nothing", "k", Value::Null)).await?.status, 404);
     let request = client.request("POST", "/v1/call/odd/count/swap").json(&json!({ "no": "key" }));
     let answer = client.answer(request).await?;

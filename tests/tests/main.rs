@@ -6,7 +6,8 @@ mod guests_that_misbehave;
 mod order_fulfilment;
 
 /// A fresh data directory and a server on it, ready.
-async fn server() -> anyhow::Result<(tempfile::TempDir, weir_tests::process::Weir, weir_tests::client::Client)> {
+async fn server()
+-> anyhow::Result<(tempfile::TempDir, weir_tests::process::Weir, weir_tests::client::Client)> {
     let scratch = tempfile::tempdir()?;
     let data = scratch.path().join("data");
     std::fs::create_dir_all(&data)?;

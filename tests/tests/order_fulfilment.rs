@@ -109,8 +109,7 @@ async fn twenty_kills_at_random_moments_lose_and_double_nothing() -> Result<()> 
         client.ready().await?;
         send_orders(&client, lines, 40, round as u64).await?;
     }
-    let said = example::check(weir.url())
-        .with_context(|| format!("WEIR_CRASH_SEED={seed}"))?;
+    let said = example::check(weir.url()).with_context(|| format!("WEIR_CRASH_SEED={seed}"))?;
     eprintln!("{said}");
     assert!(said.contains("4000 orders"), "{said}");
     Ok(())

@@ -235,7 +235,13 @@ pub trait Effects: Send + Sync {
     /// One entry of a cell with entries.
     fn map_get(&self, of: Subject, cell: u32, key: &[u8]) -> Result<Option<Bytes>, Misuse>;
     /// Puts or removes one.
-    fn map_put(&self, of: Subject, cell: u32, key: Bytes, value: Option<Bytes>) -> Result<(), Misuse>;
+    fn map_put(
+        &self,
+        of: Subject,
+        cell: u32,
+        key: Bytes,
+        value: Option<Bytes>,
+    ) -> Result<(), Misuse>;
     /// Entries in order.
     fn map_scan(&self, of: Subject, cell: u32, scan: Scan) -> Result<Vec<(Bytes, Bytes)>, Misuse>;
 
@@ -253,7 +259,9 @@ pub trait Effects: Send + Sync {
 }
 
 /// How much a log line matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// For the author of the operator.

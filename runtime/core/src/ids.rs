@@ -27,7 +27,9 @@ const NAME_RULE: &str =
 
 fn is_name(text: &str) -> bool {
     (1..=63).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
         && text.as_bytes()[0].is_ascii_alphanumeric()
 }
 

@@ -85,7 +85,11 @@ impl Builder {
         let edges: Arc<[EdgeName]> = plan.edges.iter().map(|edge| edge_name(&plan, edge)).collect();
         let post = || {
             let signal = Signal::new();
-            Post { control: Mailbox::new(signal.clone()), inbox: Mailbox::new(signal.clone()), signal }
+            Post {
+                control: Mailbox::new(signal.clone()),
+                inbox: Mailbox::new(signal.clone()),
+                signal,
+            }
         };
         Self {
             now: config.clock.now(),
@@ -94,7 +98,11 @@ impl Builder {
             edge_names: edges.iter().map(|edge| edge.name.clone()).collect(),
             topics: plan.nodes.iter().map(topic_of_source).collect(),
             targets: Arc::new(plan.operators().filter_map(target).collect()),
-            posts: plan.tasks.iter().map(|task| (0..task.shards).map(|_| post()).collect()).collect(),
+            posts: plan
+                .tasks
+                .iter()
+                .map(|task| (0..task.shards).map(|_| post()).collect())
+                .collect(),
             channels: HashMap::new(),
             config,
             plan,
@@ -114,18 +122,25 @@ impl Builder {
         let events: Mailbox<Event> = Mailbox::new(signal.clone());
         let by_node = |of: fn(&Post) -> Mailbox<Stamped>| -> Vec<Vec<Mailbox<Stamped>>> {
             let shards = |node: &Node| match node.kind {
-                NodeKind::Operator(_) => self.posts[usize::from(node.task)].iter().map(of).collect(),
+                NodeKind::Operator(_) => {
+                    self.posts[usize::from(node.task)].iter().map(of).collect()
+                }
                 _ => Vec::new(),
             };
             self.plan.nodes.iter().map(shards).collect()
         };
-        let network =
-            Arc::new(Network::new(by_node(|post| post.inbox.clone()), ingress_inbox.clone(), self.figures.clone()));
+        let network = Arc::new(Network::new(
+            by_node(|post| post.inbox.clone()),
+            ingress_inbox.clone(),
+            self.figures.clone(),
+        ));
         let controls = self
             .plan
             .nodes
             .iter()
-            .map(|node| self.posts[usize::from(node.task)].iter().map(|post| post.control.clone()).collect())
+            .map(|node| {
+                self.posts[usize::from(node.task)].iter().map(|post| post.control.clone()).collect()
+            })
             .collect();
         let shared = Arc::new(self.shared(signal.clone()));
 
@@ -134,7 +149,10 @@ impl Builder {
         for task in 0..self.plan.tasks.len() {
             for shard in 0..self.plan.tasks[task].shards {
                 let actor = self.task(task, shard, &shared, &network, &events)?;
-                lines.push(Line { control: actor.control.clone(), is_root: actor.alignment.is_none() });
+                lines.push(Line {
+                    control: actor.control.clone(),
+                    is_root: actor.alignment.is_none(),
+                });
                 actors.push(Box::new(actor));
             }
         }
@@ -215,7 +233,9 @@ impl Builder {
             .iter()
             .filter(|node| matches!(node.kind, NodeKind::Source(_)))
             .flat_map(|node| {
-                self.posts[usize::from(node.task)].iter().map(|post| (node.index, post.signal.clone()))
+                self.posts[usize::from(node.task)]
+                    .iter()
+                    .map(|post| (node.index, post.signal.clone()))
             })
             .collect();
         Shared::new(
@@ -243,14 +263,18 @@ impl Builder {
         let nodes = || plan.nodes.iter().map(|node| &self.plan.nodes[usize::from(*node)]);
         let operators: Vec<u16> =
             nodes().filter(|n| matches!(n.kind, NodeKind::Operator(_))).map(|n| n.index).collect();
-        let sinks: Vec<u16> = nodes().filter(|n| matches!(n.kind, NodeKind::Sink(_))).map(|n| n.index).collect();
+        let sinks: Vec<u16> =
+            nodes().filter(|n| matches!(n.kind, NodeKind::Sink(_))).map(|n| n.index).collect();
         let place = |node: u16| match operators.iter().position(|n| *n == node) {
             Some(i) => Place::Station(i),
             None => Place::Sink(sinks.iter().position(|n| *n == node).unwrap_or_default()),
         };
         let group = first_group(shard, plan.shards);
         let outlets = |node: &Node| -> Result<Vec<Outlet>, EngineError> {
-            self.plan.outputs_of(node.index).map(|edge| self.outlet(edge, shard, group, &place)).collect()
+            self.plan
+                .outputs_of(node.index)
+                .map(|edge| self.outlet(edge, shard, group, &place))
+                .collect()
         };
 
         let mut root = None;
@@ -261,7 +285,10 @@ impl Builder {
                 NodeKind::Source(source) => {
                     let signal = post.signal.clone();
                     root = Some(Root {
-                        _watch: self.config.store.watch(&source.topic, Arc::new(move || signal.raise())),
+                        _watch: self
+                            .config
+                            .store
+                            .watch(&source.topic, Arc::new(move || signal.raise())),
                         source: self.source(node, source, shard)?,
                         outlets: outlets(node)?,
                     });
@@ -319,7 +346,11 @@ impl Builder {
             if edge.partitioning == Partitioning::Hash && nodes.contains(&edge.to) {
                 for producer in 0..self.plan.nodes[usize::from(edge.from)].shards {
                     if let Some(channel) = self.channels.get(&(edge.index, producer, shard)) {
-                        inputs.push(Input { channel: channel.clone(), edge: edge.index, into: place(edge.to) });
+                        inputs.push(Input {
+                            channel: channel.clone(),
+                            edge: edge.index,
+                            into: place(edge.to),
+                        });
                     }
                 }
             }
@@ -358,10 +389,15 @@ impl Builder {
     }
 
     fn source(&self, node: &Node, source: &Source, shard: u16) -> Result<SourceShard, EngineError> {
-        let info = self.config.store.topic(&source.topic).ok_or_else(|| EngineError::NoTopic(source.topic.clone()))?;
+        let info = self
+            .config
+            .store
+            .topic(&source.topic)
+            .ok_or_else(|| EngineError::NoTopic(source.topic.clone()))?;
         let mut committed = HashMap::new();
         for (key, value) in self.rows(rows::positions_of(&node.id))? {
-            let (partition, position) = rows::position(&key, &value).map_err(|error| unreadable(node, &error))?;
+            let (partition, position) =
+                rows::position(&key, &value).map_err(|error| unreadable(node, &error))?;
             committed.insert(partition, position);
         }
         let mut readers = Vec::new();
@@ -371,7 +407,9 @@ impl Builder {
             }
             let number = Partition(i as u32);
             readers.push(match committed.get(&number) {
-                Some(position) => Reader::restored(number, position.start, position.next, position.read),
+                Some(position) => {
+                    Reader::restored(number, position.start, position.next, position.read)
+                }
                 None => Reader::beginning(number, source.from, partition.first, partition.next),
             });
         }
@@ -412,17 +450,28 @@ impl Builder {
         Ok(unit)
     }
 
-    fn sink(&self, node: &Node, sink: &Sink, shard: u16, group: KeyGroup) -> Result<SinkShard, EngineError> {
+    fn sink(
+        &self,
+        node: &Node,
+        sink: &Sink,
+        shard: u16,
+        group: KeyGroup,
+    ) -> Result<SinkShard, EngineError> {
         let topic = match sink {
             Sink::Discard => None,
             Sink::Topic { topic, .. } => {
-                let info = self.config.store.topic(topic).ok_or_else(|| EngineError::NoTopic(topic.clone()))?;
+                let info = self
+                    .config
+                    .store
+                    .topic(topic)
+                    .ok_or_else(|| EngineError::NoTopic(topic.clone()))?;
                 Some((topic.clone(), info.config.partitions))
             }
         };
         let mut taken = Vec::new();
         for edge in self.plan.inputs_of(node.index) {
-            let key = rows::edge_taken_key(&node.id, group, &self.edges[usize::from(edge.index)].name);
+            let key =
+                rows::edge_taken_key(&node.id, group, &self.edges[usize::from(edge.index)].name);
             taken.push((edge.index, self.number(node.index, &key)?));
         }
         Ok(SinkShard::new(node.index, shard, topic, taken))
@@ -438,18 +487,18 @@ impl Builder {
         };
         let mut ingress = Ingress::new(config, self.running);
         let rows = self.rows(rows::ingress_range())?;
-        ingress
-            .restore(self.now, rows)
-            .map_err(|error| EngineError::Rows { node: "ingress".into(), reason: error.to_string() })?;
+        ingress.restore(self.now, rows).map_err(|error| EngineError::Rows {
+            node: "ingress".into(),
+            reason: error.to_string(),
+        })?;
         Ok(ingress)
     }
 
     fn number(&self, node: u16, key: &[u8]) -> Result<u64, EngineError> {
         match self.config.store.get(&self.domain, key)? {
             None => Ok(0),
-            Some(value) => {
-                rows::number(&value).map_err(|error| unreadable(&self.plan.nodes[usize::from(node)], &error))
-            }
+            Some(value) => rows::number(&value)
+                .map_err(|error| unreadable(&self.plan.nodes[usize::from(node)], &error)),
         }
     }
 
@@ -506,8 +555,11 @@ fn topic_of_source(node: &Node) -> String {
 
 fn target((node, operator): (&Node, &Operator)) -> Option<(String, Target)> {
     (operator.runs == Runs::Handlers).then(|| {
-        let target =
-            Target { node: node.index, description: operator.description.clone(), key: operator.key.clone() };
+        let target = Target {
+            node: node.index,
+            description: operator.description.clone(),
+            key: operator.key.clone(),
+        };
         (node.id.to_string(), target)
     })
 }

@@ -203,10 +203,14 @@ impl Coordinator {
                 self.tickets += 1;
                 let ticket = self.tickets;
                 self.waiting.push(Waiting { ticket, open: lines.len(), epoch: Epoch(0), done });
-                lines.iter().for_each(|line| line.post(Control::Discard { node, dead_letter, ticket }));
+                lines
+                    .iter()
+                    .for_each(|line| line.post(Control::Discard { node, dead_letter, ticket }));
             }
             Event::Discarded { ticket, epoch } => {
-                if let Some(waiting) = self.waiting.iter_mut().find(|w| w.ticket == ticket && w.open > 0) {
+                if let Some(waiting) =
+                    self.waiting.iter_mut().find(|w| w.ticket == ticket && w.open > 0)
+                {
                     waiting.open -= 1;
                     waiting.epoch = waiting.epoch.max(epoch.unwrap_or_default());
                 }
@@ -225,12 +229,19 @@ impl Coordinator {
 
     fn on_command(&mut self, now: Now, command: Command) {
         match (command, &self.health.status) {
-            (Command::Pause, Status::Running) => self.set_health(Status::Paused, self.health.notice.clone()),
-            (Command::Resume, Status::Paused) => self.set_health(Status::Running, self.health.notice.clone()),
+            (Command::Pause, Status::Running) => {
+                self.set_health(Status::Paused, self.health.notice.clone())
+            }
+            (Command::Resume, Status::Paused) => {
+                self.set_health(Status::Running, self.health.notice.clone())
+            }
             (Command::Stop, Status::Running | Status::Paused) => {
                 self.set_health(Status::Stopping, self.health.notice.clone());
                 self.shared.drain();
-                self.ending = Some(Ending { deadline: now.monotonic + self.shared.tuning.drain, last: false });
+                self.ending = Some(Ending {
+                    deadline: now.monotonic + self.shared.tuning.drain,
+                    last: false,
+                });
             }
             _ => {}
         }
@@ -265,7 +276,8 @@ impl Coordinator {
         commit.appends.extend(appends);
         *missing -= 1;
         if *missing == 0
-            && let Phase::Aligning { commit, .. } = std::mem::replace(&mut self.phase, Phase::Running)
+            && let Phase::Aligning { commit, .. } =
+                std::mem::replace(&mut self.phase, Phase::Running)
         {
             self.shared.clear_bytes(commit.epoch);
             self.submit(Arc::new(commit));
@@ -277,7 +289,9 @@ impl Coordinator {
         let events = self.events.clone();
         self.shared.store.submit(
             (*commit).clone(),
-            Box::new(move |outcome| events.post(Event::Stored(outcome.map(|receipt| receipt.epoch)))),
+            Box::new(move |outcome| {
+                events.post(Event::Stored(outcome.map(|receipt| receipt.epoch)))
+            }),
         );
     }
 
@@ -303,7 +317,8 @@ impl Coordinator {
                 }
             }
             Err(StoreError::Full) => {
-                self.phase = Phase::Refused { commit, again: now.monotonic + self.shared.tuning.full_retry };
+                self.phase =
+                    Phase::Refused { commit, again: now.monotonic + self.shared.tuning.full_retry };
                 self.set_health(self.health.status.clone(), Some(StoreError::Full.to_string()));
                 self.set_intake();
             }
@@ -355,7 +370,9 @@ impl Coordinator {
     fn durable(&self) -> u64 {
         match &self.phase {
             Phase::Running | Phase::Leaving | Phase::Done => self.running.0 - 1,
-            Phase::Aligning { .. } | Phase::Storing { .. } | Phase::Refused { .. } => self.running.0.saturating_sub(2),
+            Phase::Aligning { .. } | Phase::Storing { .. } | Phase::Refused { .. } => {
+                self.running.0.saturating_sub(2)
+            }
         }
     }
 
@@ -386,7 +403,9 @@ impl Coordinator {
             if now.monotonic < again {
                 return Next::At(again);
             }
-            if let Phase::Refused { commit, .. } = std::mem::replace(&mut self.phase, Phase::Running) {
+            if let Phase::Refused { commit, .. } =
+                std::mem::replace(&mut self.phase, Phase::Running)
+            {
                 self.submit(commit);
             }
             return Next::Idle;
@@ -425,7 +444,10 @@ impl Coordinator {
                 Next::Idle
             }
             due => {
-                let look = self.ending.as_ref().map(|ending| ending.deadline.min(now.monotonic + DRAIN_LOOK));
+                let look = self
+                    .ending
+                    .as_ref()
+                    .map(|ending| ending.deadline.min(now.monotonic + DRAIN_LOOK));
                 match [due, look].into_iter().flatten().min() {
                     Some(at) => Next::At(at),
                     None => Next::Idle,

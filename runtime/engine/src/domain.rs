@@ -153,7 +153,11 @@ impl DomainHandle {
     /// # Errors
     /// [`EngineError::NotRunning`] if nothing is taken in at present;
     /// [`EngineError::Overloaded`] if too much waits at the operator.
-    pub fn request(&self, mut request: IngressRequest, respond: Respond) -> Result<u64, EngineError> {
+    pub fn request(
+        &self,
+        mut request: IngressRequest,
+        respond: Respond,
+    ) -> Result<u64, EngineError> {
         let health = self.health();
         if health.status != Status::Running || health.notice.is_some() {
             return Err(EngineError::NotRunning);
@@ -223,7 +227,8 @@ impl DomainHandle {
     #[cfg(feature = "faults")]
     pub fn plant_miscount(&self, operator: &NodeId) {
         if let Some(node) = self.inner.plan.node(operator.as_str())
-            && let Some(control) = self.inner.controls.get(usize::from(node.index)).and_then(|shards| shards.first())
+            && let Some(control) =
+                self.inner.controls.get(usize::from(node.index)).and_then(|shards| shards.first())
         {
             control.post(Control::Miscount { node: node.index });
         }

@@ -127,7 +127,9 @@ impl Figures {
             nodes: plan
                 .nodes
                 .iter()
-                .map(|node| (node.id.clone(), (0..node.shards).map(|_| ShardFigures::default()).collect()))
+                .map(|node| {
+                    (node.id.clone(), (0..node.shards).map(|_| ShardFigures::default()).collect())
+                })
                 .collect(),
             edges: plan.edges.iter().map(|_| EdgeFigures::default()).collect(),
             calls: Mutex::default(),
@@ -153,7 +155,10 @@ impl Figures {
                 .nodes
                 .iter()
                 .enumerate()
-                .map(|(i, (id, shards))| NodeSnapshot { error: error(i), ..node_snapshot(id, shards) })
+                .map(|(i, (id, shards))| NodeSnapshot {
+                    error: error(i),
+                    ..node_snapshot(id, shards)
+                })
                 .collect(),
             edges: self
                 .edges
@@ -167,7 +172,11 @@ impl Figures {
                         to: edge.to,
                         records: figures.records.load(Ordering::Relaxed),
                         queued,
-                        queue_fill: if capacity == 0 { 0.0 } else { (queued as f64 / capacity as f64).min(1.0) },
+                        queue_fill: if capacity == 0 {
+                            0.0
+                        } else {
+                            (queued as f64 / capacity as f64).min(1.0)
+                        },
                     }
                 })
                 .collect(),
@@ -192,7 +201,10 @@ impl Figures {
     /// Does nothing run and is nothing in a queue?
     pub(crate) fn is_quiet(&self) -> bool {
         let shards = self.nodes.iter().flat_map(|(_, shards)| shards);
-        shards.map(|s| &s.running).chain(self.edges.iter().map(|e| &e.queued)).all(|n| n.load(Ordering::Relaxed) == 0)
+        shards
+            .map(|s| &s.running)
+            .chain(self.edges.iter().map(|e| &e.queued))
+            .all(|n| n.load(Ordering::Relaxed) == 0)
     }
 
     /// Has a shard of this node too much waiting?
@@ -206,7 +218,12 @@ impl Figures {
     }
 
     pub(crate) fn called(&self, from: u16, to: u16) {
-        *self.calls.lock().unwrap_or_else(PoisonError::into_inner).entry((from, to)).or_default() += 1;
+        *self
+            .calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry((from, to))
+            .or_default() += 1;
     }
 
     pub(crate) fn set_error(&self, node: u16, shard: u16, error: Option<String>) {
@@ -229,7 +246,9 @@ impl Figures {
 }
 
 fn node_snapshot(id: &NodeId, shards: &[ShardFigures]) -> NodeSnapshot {
-    let sum = |of: fn(&ShardFigures) -> &AtomicU64| shards.iter().map(|shard| of(shard).load(Ordering::Relaxed)).sum();
+    let sum = |of: fn(&ShardFigures) -> &AtomicU64| {
+        shards.iter().map(|shard| of(shard).load(Ordering::Relaxed)).sum()
+    };
     NodeSnapshot {
         id: id.to_string(),
         records_in: sum(|s| &s.records_in),

@@ -1,9 +1,6 @@
 //! The task of calls and sends from outside: wraps [`weir_core::ingress::Ingress`].
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use weir_core::{
     clock::Now,

@@ -46,7 +46,11 @@ impl Ledger {
             if outlet.sent() != last {
                 self.sent[index] = Some(outlet.sent());
                 let edge = &self.edges[index];
-                let key = rows::edge_sent_key(&self.nodes[usize::from(edge.from)], self.group, &edge.name);
+                let key = rows::edge_sent_key(
+                    &self.nodes[usize::from(edge.from)],
+                    self.group,
+                    &edge.name,
+                );
                 into.push(Change { key, value: Some(rows::encode_number(outlet.sent())) });
             }
         }
@@ -54,7 +58,11 @@ impl Ledger {
 
     /// What was on the way to this task when the epoch ended: per queue, its edge and
     /// the events in it.
-    pub(crate) fn queued(&mut self, queues: impl Iterator<Item = (u16, u64)>, into: &mut Vec<Change>) {
+    pub(crate) fn queued(
+        &mut self,
+        queues: impl Iterator<Item = (u16, u64)>,
+        into: &mut Vec<Change>,
+    ) {
         let mut sums = BTreeMap::new();
         for (edge, queued) in queues {
             *sums.entry(edge).or_insert(0) += queued;
@@ -63,7 +71,11 @@ impl Ledger {
             let index = usize::from(edge);
             if std::mem::replace(&mut self.queued[index], queued) != queued {
                 let edge = &self.edges[index];
-                let key = rows::edge_queued_key(&self.nodes[usize::from(edge.to)], self.group, &edge.name);
+                let key = rows::edge_queued_key(
+                    &self.nodes[usize::from(edge.to)],
+                    self.group,
+                    &edge.name,
+                );
                 into.push(Change { key, value: (queued > 0).then(|| rows::encode_number(queued)) });
             }
         }

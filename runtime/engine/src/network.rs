@@ -19,7 +19,11 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new(nodes: Vec<Vec<Mailbox<Stamped>>>, ingress: Mailbox<Stamped>, figures: Arc<Figures>) -> Self {
+    pub(crate) fn new(
+        nodes: Vec<Vec<Mailbox<Stamped>>>,
+        ingress: Mailbox<Stamped>,
+        figures: Arc<Figures>,
+    ) -> Self {
         Self { nodes, ingress, figures, strays: AtomicU32::new(0) }
     }
 
@@ -37,7 +41,10 @@ impl Network {
             Some(mailbox) => mailbox.post(message),
             None => {
                 if self.strays.fetch_add(1, Ordering::Relaxed) == 0 {
-                    tracing::warn!(node = message.to.node, "a message for a node that takes none was dropped");
+                    tracing::warn!(
+                        node = message.to.node,
+                        "a message for a node that takes none was dropped"
+                    );
                 }
             }
         }

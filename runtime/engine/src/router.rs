@@ -56,7 +56,14 @@ pub(crate) struct Outlet {
 impl Outlet {
     /// `entry_port`: what the consumer finds in the column of ports: its input port
     /// if it is a transform, else 0. `sent`: events sent so far, as committed.
-    pub(crate) fn new(edge: &Edge, entry_port: u8, to: To, sent: u64, tuning: &Tuning, figures: Arc<Figures>) -> Self {
+    pub(crate) fn new(
+        edge: &Edge,
+        entry_port: u8,
+        to: To,
+        sent: u64,
+        tuning: &Tuning,
+        figures: Arc<Figures>,
+    ) -> Self {
         Self {
             edge: edge.index,
             to,
@@ -113,7 +120,13 @@ impl Outlet {
                     lane.pending.push_back(batch);
                 } else {
                     for i in 0..batch.len() {
-                        lane.builder.push(&batch, i, batch.key(i), port_of(&batch, i), batch.hash(i));
+                        lane.builder.push(
+                            &batch,
+                            i,
+                            batch.key(i),
+                            port_of(&batch, i),
+                            batch.hash(i),
+                        );
                     }
                     if lane.builder.is_full(self.records_max, self.bytes_max) {
                         lane.pack();
@@ -237,7 +250,8 @@ fn select(batch: Arc<Batch>, port: u8) -> Option<Arc<Batch>> {
 
 /// The same events under the keys and the port that the consumer wants.
 fn rekey(batch: Arc<Batch>, rule: &KeyRule, port: u8) -> Arc<Batch> {
-    let ports_fit = if batch.ports.is_empty() { port == 0 } else { batch.ports.iter().all(|p| *p == port) };
+    let ports_fit =
+        if batch.ports.is_empty() { port == 0 } else { batch.ports.iter().all(|p| *p == port) };
     if *rule == KeyRule::Keep && ports_fit {
         return batch;
     }

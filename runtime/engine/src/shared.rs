@@ -53,7 +53,9 @@ impl Shared {
     ) -> Self {
         Self {
             holds: plan.nodes.iter().map(|_| AtomicU32::new(0)).collect(),
-            upstream: (0..plan.nodes.len()).map(|node| sources_before(&plan, node as u16)).collect(),
+            upstream: (0..plan.nodes.len())
+                .map(|node| sources_before(&plan, node as u16))
+                .collect(),
             plan,
             figures,
             store,
@@ -70,7 +72,9 @@ impl Shared {
 
     /// There is something to commit in this epoch.
     pub(crate) fn touch(&self, epoch: Epoch) {
-        if self.dirty.load(Ordering::Relaxed) < epoch.0 && self.dirty.fetch_max(epoch.0, Ordering::SeqCst) < epoch.0 {
+        if self.dirty.load(Ordering::Relaxed) < epoch.0
+            && self.dirty.fetch_max(epoch.0, Ordering::SeqCst) < epoch.0
+        {
             self.coordinator.raise();
         }
     }
@@ -103,7 +107,10 @@ impl Shared {
     /// May this source take in, in this epoch?
     pub(crate) fn may_take(&self, source: u16, epoch: Epoch) -> bool {
         self.is_open()
-            && self.holds.get(usize::from(source)).is_none_or(|holds| holds.load(Ordering::SeqCst) == 0)
+            && self
+                .holds
+                .get(usize::from(source))
+                .is_none_or(|holds| holds.load(Ordering::SeqCst) == 0)
             && self.bytes(epoch) < EPOCH_OVERFLOW * self.tuning.epoch_bytes
     }
 
@@ -153,7 +160,9 @@ impl Shared {
             .nodes
             .iter()
             .filter(|node| matches!(node.kind, NodeKind::Source(_)))
-            .flat_map(|node| (0..shards(node.index)).filter_map(|s| self.figures.shard(node.index, s)))
+            .flat_map(|node| {
+                (0..shards(node.index)).filter_map(|s| self.figures.shard(node.index, s))
+            })
             .map(|figures| figures.behind.load(Ordering::Relaxed))
             .sum()
     }

@@ -19,7 +19,12 @@ pub struct Crew {
 
 /// Begins to step actors on a runtime. If one panics, the pipeline fails.
 #[must_use]
-pub fn spawn(actors: Vec<Box<dyn Actor>>, domain: &DomainHandle, clock: &Arc<dyn Clock>, on: &Handle) -> Crew {
+pub fn spawn(
+    actors: Vec<Box<dyn Actor>>,
+    domain: &DomainHandle,
+    clock: &Arc<dyn Clock>,
+    on: &Handle,
+) -> Crew {
     let mut tasks = JoinSet::new();
     for actor in actors {
         let name = actor.name().to_owned();
@@ -58,7 +63,8 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if !self.done {
-            self.domain.fail(format!("the task `{}` was lost; this is a defect of Weir", self.name));
+            self.domain
+                .fail(format!("the task `{}` was lost; this is a defect of Weir", self.name));
         }
     }
 }

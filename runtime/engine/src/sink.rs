@@ -37,7 +37,12 @@ struct Share {
 impl SinkShard {
     /// A sink for a topic of so many partitions, or one that only counts. `taken`:
     /// events taken so far per input edge, as committed.
-    pub(crate) fn new(node: u16, shard: u16, topic: Option<(TopicName, u32)>, taken: Vec<(u16, u64)>) -> Self {
+    pub(crate) fn new(
+        node: u16,
+        shard: u16,
+        topic: Option<(TopicName, u32)>,
+        taken: Vec<(u16, u64)>,
+    ) -> Self {
         let topic = topic.map(|(name, partitions)| Topic {
             name,
             partitions: (0..partitions.max(1)).map(|_| Share::default()).collect(),
@@ -69,7 +74,11 @@ impl SinkShard {
         for (partition, share) in topic.partitions.iter_mut().enumerate() {
             share.close();
             for records in share.ready.drain(..) {
-                appends.push(Append { topic: topic.name.clone(), partition: Partition(partition as u32), records });
+                appends.push(Append {
+                    topic: topic.name.clone(),
+                    partition: Partition(partition as u32),
+                    records,
+                });
             }
         }
         appends

@@ -70,13 +70,19 @@ impl SourceShard {
     ///
     /// # Errors
     /// What the store says; positions are unchanged.
-    pub(crate) fn read(&mut self, store: &Store, records: usize, bytes: usize) -> Result<Option<Batch>, StoreError> {
+    pub(crate) fn read(
+        &mut self,
+        store: &Store,
+        records: usize,
+        bytes: usize,
+    ) -> Result<Option<Batch>, StoreError> {
         for _ in 0..self.partitions.len() {
             let turn = self.turn;
             self.turn = (self.turn + 1) % self.partitions.len();
             let reader = &mut self.partitions[turn];
             loop {
-                let read = store.read(&self.topic, reader.partition, reader.next, records, bytes)?;
+                let read =
+                    store.read(&self.topic, reader.partition, reader.next, records, bytes)?;
                 reader.behind = read.end.0.saturating_sub(read.next.0);
                 if read.batch.is_empty() {
                     break;
@@ -105,11 +111,16 @@ impl SourceShard {
                 reader.read += batch.len() as u64;
                 reader.changed = true;
                 batch.origins = (0..batch.len() as u64)
-                    .map(|i| Origin { source: self.node, partition: reader.partition.0, offset: first + i })
+                    .map(|i| Origin {
+                        source: self.node,
+                        partition: reader.partition.0,
+                        offset: first + i,
+                    })
                     .collect();
                 if let Some(pointer) = &self.timestamp {
                     for i in 0..batch.len() {
-                        batch.timestamps[i] = timestamp::at(pointer, batch.value(i)).map_or(NO_TIMESTAMP, |t| t.0);
+                        batch.timestamps[i] =
+                            timestamp::at(pointer, batch.value(i)).map_or(NO_TIMESTAMP, |t| t.0);
                     }
                 }
                 return Ok(Some(batch));
@@ -130,7 +141,9 @@ impl SourceShard {
 
     /// The positions to commit; they count as committed from now on.
     pub(crate) fn changed(&mut self) -> impl Iterator<Item = &Reader> {
-        self.partitions.iter_mut().filter_map(|reader| std::mem::take(&mut reader.changed).then_some(&*reader))
+        self.partitions
+            .iter_mut()
+            .filter_map(|reader| std::mem::take(&mut reader.changed).then_some(&*reader))
     }
 }
 

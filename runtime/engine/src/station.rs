@@ -231,7 +231,10 @@ impl Station {
         let from = clock.now().monotonic;
         let more = self.work_through(now);
         if let Some(figures) = self.shard_figures() {
-            add(&figures.busy_nanos, (clock.now().monotonic.saturating_sub(from)).as_nanos() as u64);
+            add(
+                &figures.busy_nanos,
+                (clock.now().monotonic.saturating_sub(from)).as_nanos() as u64,
+            );
         }
         more
     }
@@ -252,7 +255,8 @@ impl Station {
 
     /// When it wants to be stepped again although nothing comes.
     pub(crate) fn next_time(&self, now: Now) -> Option<Duration> {
-        let waits_for_guest = self.instance.guest.is_none() && !(self.todo.is_empty() && self.parked.is_empty());
+        let waits_for_guest =
+            self.instance.guest.is_none() && !(self.todo.is_empty() && self.parked.is_empty());
         let instance = waits_for_guest.then_some(self.instance.retry_at);
         [self.lock().next_time(now), instance].into_iter().flatten().min()
     }
@@ -287,9 +291,13 @@ impl Station {
         };
         self.write_logs(&logs);
         if let Some(shard) = self.shard_figures() {
-            let set = |gauge: &std::sync::atomic::AtomicU64, n: u64| gauge.store(n, Ordering::Relaxed);
+            let set =
+                |gauge: &std::sync::atomic::AtomicU64, n: u64| gauge.store(n, Ordering::Relaxed);
             set(&shard.records_in, figures.counts.taken.saturating_sub(self.counted.taken));
-            set(&shard.dead_letters, figures.counts.dead_lettered.saturating_sub(self.counted.dead_lettered));
+            set(
+                &shard.dead_letters,
+                figures.counts.dead_lettered.saturating_sub(self.counted.dead_lettered),
+            );
             set(&shard.errors, figures.failures);
             set(&shard.waiting, figures.waiting.saturating_sub(figures.running) as u64);
             set(&shard.running, figures.running as u64);
@@ -389,8 +397,9 @@ impl Station {
             }
             Err(trap) => {
                 // The unit begins all of them again (rule P14).
-                let for_guest =
-                    |action: &Action| matches!(action, Action::Begin(_) | Action::Answer { .. } | Action::Cancel(_));
+                let for_guest = |action: &Action| {
+                    matches!(action, Action::Begin(_) | Action::Answer { .. } | Action::Cancel(_))
+                };
                 self.todo.retain(|action| !for_guest(action));
                 self.parked.clear();
                 self.lose_instance(now, &trap);
@@ -448,7 +457,11 @@ impl Station {
             Err(trap) => {
                 self.instance.retry_at = now.monotonic + self.instance.pause;
                 self.instance.pause = (self.instance.pause * 2).min(INSTANCE_RETRY_MAX);
-                let what = if trap.kind == TrapKind::Memory { "there is no memory for it" } else { "it stopped" };
+                let what = if trap.kind == TrapKind::Memory {
+                    "there is no memory for it"
+                } else {
+                    "it stopped"
+                };
                 tracing::warn!(operator = %self.name, "no instance could be made, {what}: {}", trap.message);
                 self.figures.set_error(
                     self.node,

@@ -8,13 +8,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use weir_core::{
-    batch::Batch,
-    clock::Now,
-    epoch::Alignment,
-    ids::Epoch,
-    message::Stamped,
-};
+use weir_core::{batch::Batch, clock::Now, epoch::Alignment, ids::Epoch, message::Stamped};
 
 use crate::{
     actor::{Actor, Next, Signal},
@@ -153,7 +147,8 @@ impl Task {
         let Some(mut root) = self.root.take() else { return false };
         let mut more = false;
         let tuning = &self.shared.tuning;
-        let (batches, records, bytes) = (tuning.batches_per_step, tuning.batch_records, tuning.batch_bytes);
+        let (batches, records, bytes) =
+            (tuning.batches_per_step, tuning.batch_records, tuning.batch_bytes);
         for n in 0..=batches {
             if root.outlets.iter().any(Outlet::is_blocked)
                 || self.is_blocked()
@@ -178,7 +173,9 @@ impl Task {
                         add(&figures.records_out, batch.len() as u64);
                     }
                     self.offer(now, &mut root.outlets, Arc::new(batch));
-                    if let Some(figures) = self.shared.figures.shard(root.source.node, root.source.shard) {
+                    if let Some(figures) =
+                        self.shared.figures.shard(root.source.node, root.source.shard)
+                    {
                         let spent = self.shared.clock.now().monotonic.saturating_sub(begun);
                         add(&figures.busy_nanos, spent.as_nanos() as u64);
                     }
@@ -186,7 +183,10 @@ impl Task {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.coordinator.post(Event::Failed(format!("`{}` cannot read its topic: {error}", self.name)));
+                    self.coordinator.post(Event::Failed(format!(
+                        "`{}` cannot read its topic: {error}",
+                        self.name
+                    )));
                     break;
                 }
             }
@@ -222,7 +222,8 @@ impl Task {
                 }
                 Some(Item::Barrier(next)) => {
                     empty = 0;
-                    let aligned = self.alignment.as_mut().and_then(|alignment| alignment.on_barrier(i, next));
+                    let aligned =
+                        self.alignment.as_mut().and_then(|alignment| alignment.on_barrier(i, next));
                     if let Some(next) = aligned {
                         self.barrier(now, next);
                     }
@@ -246,7 +247,8 @@ impl Task {
             self.ledger.positions(&mut root.source, &mut rows);
             self.ledger.sent(&root.outlets, &mut rows);
         }
-        let queued = self.inputs.iter().map(|input| (input.edge, input.channel.queued_before(next)));
+        let queued =
+            self.inputs.iter().map(|input| (input.edge, input.channel.queued_before(next)));
         self.ledger.queued(queued, &mut rows);
         for station in &mut self.stations {
             station.outlets.iter_mut().for_each(|outlet| outlet.barrier(next));
@@ -278,7 +280,8 @@ impl Task {
             }
             #[cfg(feature = "faults")]
             Control::Miscount { node } => {
-                if let Some(station) = self.stations.iter_mut().find(|station| station.node == node) {
+                if let Some(station) = self.stations.iter_mut().find(|station| station.node == node)
+                {
                     station.plant_miscount();
                 }
             }
@@ -344,7 +347,9 @@ impl Actor for Task {
         let mut messages = std::mem::take(&mut self.messages);
         self.inbox.take(self.shared.tuning.messages_per_step, &mut messages);
         for message in messages.drain(..) {
-            if let Some(station) = self.stations.iter_mut().find(|station| station.node == message.to.node) {
+            if let Some(station) =
+                self.stations.iter_mut().find(|station| station.node == message.to.node)
+            {
                 station.on_message(now, message);
             }
         }

@@ -28,13 +28,19 @@ impl HostModules {
         digest: ModuleDigest,
         bytes: &dyn Fn() -> Result<Bytes, String>,
     ) -> Result<Arc<Module>, String> {
-        let known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).get(&digest).and_then(Weak::upgrade);
+        let known = self
+            .loaded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&digest)
+            .and_then(Weak::upgrade);
         if let Some(module) = known {
             return Ok(module);
         }
         let module = self.host.load(&bytes()?).map_err(|error| match error {
             HostError::Refused(report) => {
-                let problems: Vec<_> = report.problems.iter().map(|problem| problem.message.as_str()).collect();
+                let problems: Vec<_> =
+                    report.problems.iter().map(|problem| problem.message.as_str()).collect();
                 format!("the module is not accepted by this release: {}", problems.join(" "))
             }
             error => error.to_string(),

@@ -31,15 +31,22 @@ const DRAIN: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// If the address or the directory cannot be used.
-pub async fn serve(listen: SocketAddr, data: PathBuf, listening: impl FnOnce(SocketAddr)) -> anyhow::Result<()> {
-    std::fs::create_dir_all(&data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
+pub async fn serve(
+    listen: SocketAddr,
+    data: PathBuf,
+    listening: impl FnOnce(SocketAddr),
+) -> anyhow::Result<()> {
+    std::fs::create_dir_all(&data)
+        .with_context(|| format!("cannot make the data directory {}", data.display()))?;
     // Before anything is opened, so that a second server fails early and clearly.
-    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let listener =
+        TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
-    let host = Host::new(weir_host::Options::new(data.join("cache"))).context("cannot run WebAssembly here")?;
+    let host = Host::new(weir_host::Options::new(data.join("cache")))
+        .context("cannot run WebAssembly here")?;
     let engine = Engine::open(Config {
         dir: data.clone(),
-        disk: Arc::new(RealDisk),
+        disk: RealDisk::from_environment(),
         view: ViewKind::Sled,
         store: Options::default(),
         tuning: Tuning::default(),

@@ -23,7 +23,10 @@ pub fn faults(world: &World) -> Vec<String> {
             NodeKind::Operator(_) => {
                 let sum = counts(world, &node.id);
                 if !sum.counts.balanced(sum.waiting) {
-                    faults.push(format!("{}: {:?} with {} waiting", node.id, sum.counts, sum.waiting));
+                    faults.push(format!(
+                        "{}: {:?} with {} waiting",
+                        node.id, sum.counts, sum.waiting
+                    ));
                 }
             }
             NodeKind::Source(_) => {
@@ -40,7 +43,8 @@ pub fn faults(world: &World) -> Vec<String> {
     for edge in &plan.edges {
         let (sent, taken, queued) = edge_counts(world, edge);
         if sent != taken + queued {
-            faults.push(format!("edge {}: sent {sent}, taken {taken}, queued {queued}", edge.index));
+            faults
+                .push(format!("edge {}: sent {sent}, taken {taken}, queued {queued}", edge.index));
         }
     }
     faults

@@ -15,7 +15,10 @@ pub struct SimClock(Mutex<Now>);
 
 impl Default for SimClock {
     fn default() -> Self {
-        Self(Mutex::new(Now { monotonic: Duration::from_secs(1), wall: EventTime(1_700_000_000_000) }))
+        Self(Mutex::new(Now {
+            monotonic: Duration::from_secs(1),
+            wall: EventTime(1_700_000_000_000),
+        }))
     }
 }
 

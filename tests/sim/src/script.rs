@@ -18,7 +18,10 @@ use weir_core::{
     batch::Batch,
     description::{Cell, CellKind, Description, Face, Handler, Port},
     failure::{Failure, Trap, TrapKind},
-    guest::{Effects, Emission, Guest, GuestEvent, GuestFactory, Invocation, Output, Reply, Request, Scan, Subject},
+    guest::{
+        Effects, Emission, Guest, GuestEvent, GuestFactory, Invocation, Output, Reply, Request,
+        Scan, Subject,
+    },
     ids::InvocationId,
 };
 
@@ -28,7 +31,8 @@ use crate::chaos::Chaos;
 pub type Ending = Result<Bytes, Failure>;
 type Work = Pin<Box<dyn Future<Output = Ending> + Send>>;
 type HandlerFn = Arc<dyn Fn(Ctx, Invocation) -> Work + Send + Sync>;
-type TransformFn = Arc<dyn Fn(&dyn Effects, &Batch) -> Result<Result<Output, Failure>, Trap> + Send + Sync>;
+type TransformFn =
+    Arc<dyn Fn(&dyn Effects, &Batch) -> Result<Result<Output, Failure>, Trap> + Send + Sync>;
 
 /// A module: what it says of itself, and its code.
 pub struct Module {
@@ -51,7 +55,13 @@ impl Module {
     /// Adds a state cell. Cells are numbered from 0.
     #[must_use]
     pub fn cell(mut self, name: &str, kind: CellKind) -> Self {
-        self.description.cells.push(Cell { name: name.into(), kind, version: 1, ttl_ms: None, schema: None });
+        self.description.cells.push(Cell {
+            name: name.into(),
+            kind,
+            version: 1,
+            ttl_ms: None,
+            schema: None,
+        });
         self
     }
 
@@ -89,7 +99,10 @@ impl Module {
     #[must_use]
     pub fn transform<F>(mut self, code: F) -> Self
     where
-        F: Fn(&dyn Effects, &Batch) -> Result<Result<Output, Failure>, Trap> + Send + Sync + 'static,
+        F: Fn(&dyn Effects, &Batch) -> Result<Result<Output, Failure>, Trap>
+            + Send
+            + Sync
+            + 'static,
     {
         self.description.inputs.push(port("in"));
         self.description.faces.push(Face::Transform);
@@ -201,7 +214,10 @@ impl Guest for Scripted {
     fn begin(&mut self, invocation: Invocation) {
         let Some(code) = self.module.handlers.get(invocation.handler as usize) else { return };
         let id = invocation.id;
-        assert!(self.running.values().all(|running| running.id != id), "{id} begins twice in one instance");
+        assert!(
+            self.running.values().all(|running| running.id != id),
+            "{id} begins twice in one instance"
+        );
         let attempt = invocation.attempt;
         let ctx = Ctx {
             id,
@@ -217,7 +233,10 @@ impl Guest for Scripted {
     }
 
     fn answer(&mut self, invocation: InvocationId, call: u32, outcome: Result<Bytes, Failure>) {
-        assert!(self.answered.insert(invocation), "{invocation} got two answers before it could wait again");
+        assert!(
+            self.answered.insert(invocation),
+            "{invocation} got two answers before it could wait again"
+        );
         lock(&self.shared).results.insert((invocation, call), outcome);
         for running in self.running.values_mut().filter(|running| running.id == invocation) {
             running.due = true;
@@ -232,7 +251,8 @@ impl Guest for Scripted {
 
     fn run(&mut self) -> Result<Vec<GuestEvent>, Trap> {
         self.answered.clear();
-        let due: Vec<u64> = self.running.iter().filter(|(_, r)| r.due).map(|(order, _)| *order).collect();
+        let due: Vec<u64> =
+            self.running.iter().filter(|(_, r)| r.due).map(|(order, _)| *order).collect();
         for order in due {
             let Some(running) = self.running.get_mut(&order) else { continue };
             let id = running.id;
@@ -320,7 +340,9 @@ impl Ctx {
 
     /// Puts one entry of a map.
     pub fn put_entry(&self, cell: u32, key: impl Into<Bytes>, value: impl Into<Bytes>) {
-        self.effects.map_put(self.subject(), cell, key.into(), Some(value.into())).expect("a cell with entries");
+        self.effects
+            .map_put(self.subject(), cell, key.into(), Some(value.into()))
+            .expect("a cell with entries");
     }
 
     /// Appends to a list.
@@ -335,7 +357,13 @@ impl Ctx {
     ///
     /// # Errors
     /// If the call failed for good.
-    pub async fn call(&self, operator: &str, handler: &str, key: &str, value: impl Into<Bytes>) -> Ending {
+    pub async fn call(
+        &self,
+        operator: &str,
+        handler: &str,
+        key: &str,
+        value: impl Into<Bytes>,
+    ) -> Ending {
         self.start(operator, handler, key, value, None).await
     }
 
@@ -367,12 +395,20 @@ impl Ctx {
 
     /// Gives an event on, under this invocation's key.
     pub fn emit(&self, port: u8, value: impl Into<Bytes>) {
-        let emission = Emission { port, key: None, value: value.into(), timestamp: None, headers: Vec::new() };
+        let emission =
+            Emission { port, key: None, value: value.into(), timestamp: None, headers: Vec::new() };
         lock(&self.shared).replies.entry(self.id).or_default().emissions.push(emission);
     }
 
     /// Sends one way.
-    pub fn send(&self, operator: &str, handler: &str, key: &str, value: impl Into<Bytes>, delay_ms: Option<u64>) {
+    pub fn send(
+        &self,
+        operator: &str,
+        handler: &str,
+        key: &str,
+        value: impl Into<Bytes>,
+        delay_ms: Option<u64>,
+    ) {
         let send = request(operator, handler, key, value, delay_ms);
         lock(&self.shared).replies.entry(self.id).or_default().sends.push(send);
     }
@@ -414,7 +450,13 @@ where
     .await
 }
 
-fn request(operator: &str, handler: &str, key: &str, value: impl Into<Bytes>, after_ms: Option<u64>) -> Request {
+fn request(
+    operator: &str,
+    handler: &str,
+    key: &str,
+    value: impl Into<Bytes>,
+    after_ms: Option<u64>,
+) -> Request {
     Request {
         operator: operator.into(),
         handler: handler.into(),

@@ -26,8 +26,8 @@ use weir_engine::{
     tuning::Tuning,
 };
 use weir_store::{
-    Dedupe, DedupeId, DomainName, Ingest, NewRecord, NewRecords, Options, SimDisk, Store, StoreError, TopicConfig,
-    ViewKind,
+    Dedupe, DedupeId, DomainName, Ingest, NewRecord, NewRecords, Options, SimDisk, Store,
+    StoreError, TopicConfig, ViewKind,
 };
 
 use crate::{
@@ -165,7 +165,9 @@ impl World {
     /// If the pipeline does not stop.
     pub fn restart(&mut self) {
         self.handle().stop();
-        self.run_until("the pipeline stops", |world| world.handle().health().status == Status::Stopped);
+        self.run_until("the pipeline stops", |world| {
+            world.handle().health().status == Status::Stopped
+        });
         self.live = None;
         self.start();
     }
@@ -176,24 +178,44 @@ impl World {
     /// If the store or the pipeline cannot be loaded.
     pub fn start(&mut self) {
         self.plan = Arc::new(plan(&self.setup));
-        let options = Options { segment_bytes: 64 << 10, topic_segment_bytes: 16 << 10, ..Options::default() };
+        let options = Options {
+            segment_bytes: 64 << 10,
+            topic_segment_bytes: 16 << 10,
+            ..Options::default()
+        };
         let clock: Arc<dyn Clock> = self.clock.clone();
-        let store = Store::open(Path::new(DIR), Arc::new(self.disk.clone()), ViewKind::Memory, clock.clone(), options)
-            .unwrap_or_else(|error| panic!("the store does not open: {error}"));
+        let store = Store::open(
+            Path::new(DIR),
+            Arc::new(self.disk.clone()),
+            ViewKind::Memory,
+            clock.clone(),
+            options,
+        )
+        .unwrap_or_else(|error| panic!("the store does not open: {error}"));
         for (topic, partitions) in &self.setup.topics {
             let name = topic.parse().expect("a topic name");
             if store.topic(&name).is_none() {
-                store.create_topic(&name, TopicConfig { partitions: *partitions }, Box::new(|_| {}));
+                store.create_topic(
+                    &name,
+                    TopicConfig { partitions: *partitions },
+                    Box::new(|_| {}),
+                );
                 while store.step() {}
             }
         }
-        let guests = self.setup.modules.iter().map(|(name, module)| (*name, module.clone())).collect::<HashMap<_, _>>();
+        let guests = self
+            .setup
+            .modules
+            .iter()
+            .map(|(name, module)| (*name, module.clone()))
+            .collect::<HashMap<_, _>>();
         let factories = self
             .plan
             .operators()
             .map(|(node, operator)| {
                 let module = guests[operator.module.name.as_str()].clone();
-                let factory: Arc<dyn GuestFactory> = Arc::new(Factory::new(module, self.chaos.clone()));
+                let factory: Arc<dyn GuestFactory> =
+                    Arc::new(Factory::new(module, self.chaos.clone()));
                 (node.id.clone(), factory)
             })
             .collect();
@@ -234,7 +256,8 @@ impl World {
                     Next::Idle | Next::Done => false,
                 }
         };
-        let ready: Vec<usize> = (0..live.actors.len()).filter(|i| is_ready(&live.actors[*i])).collect();
+        let ready: Vec<usize> =
+            (0..live.actors.len()).filter(|i| is_ready(&live.actors[*i])).collect();
         let choice = self.rng.random_range(0..=ready.len());
         if choice == ready.len() {
             if live.store.step() {
@@ -392,7 +415,10 @@ impl World {
                 let mut records = Vec::new();
                 let mut from = partition.first;
                 while from < partition.next {
-                    let read = self.store().read(&name, Partition(i as u32), from, 1000, 1 << 20).expect("records");
+                    let read = self
+                        .store()
+                        .read(&name, Partition(i as u32), from, 1000, 1 << 20)
+                        .expect("records");
                     for n in 0..read.batch.len() {
                         records.push((text(read.batch.key_bytes(n)), text(read.batch.value(n))));
                     }
@@ -427,7 +453,9 @@ impl World {
         let id: NodeId = operator.parse().expect("an operator");
         let mut state = BTreeMap::new();
         for group in 0..weir_core::ids::KeyGroup::COUNT {
-            for (key, value) in self.rows(&rows::cells_of_group(&id, weir_core::ids::KeyGroup(group), b"")) {
+            for (key, value) in
+                self.rows(&rows::cells_of_group(&id, weir_core::ids::KeyGroup(group), b""))
+            {
                 let cell = rows::cell(&key, &value).expect("a cell");
                 state.insert((text(&cell.key), cell.cell, cell.entry.to_vec()), cell.value);
             }
@@ -439,7 +467,9 @@ impl World {
     #[must_use]
     pub fn counter(&self, operator: &str, key: &str, cell: &str) -> i64 {
         crate::script::number(
-            self.state(operator).get(&(key.to_owned(), cell.to_owned(), Vec::new())).map(|value| &**value),
+            self.state(operator)
+                .get(&(key.to_owned(), cell.to_owned(), Vec::new()))
+                .map(|value| &**value),
         )
     }
 
@@ -472,8 +502,10 @@ impl World {
         let all = rows::Range { from: Vec::new(), to: None };
         let mut left = Vec::new();
         for (key, _) in self.rows(&all) {
-            if let Some((table @ ("waiting" | "journals" | "outbox" | "answers" | "edge queued"), owner)) =
-                rows::owner_of(&key)
+            if let Some((
+                table @ ("waiting" | "journals" | "outbox" | "answers" | "edge queued"),
+                owner,
+            )) = rows::owner_of(&key)
             {
                 left.push(format!("{table} of {owner}"));
             }

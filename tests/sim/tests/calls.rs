@@ -16,7 +16,9 @@ use weir_sim::{
     world::World,
 };
 
-use crate::common::{CALLS, Gate, TOPICS, assert_clean, bank, caller, events, feed, run_to_epoch, setup};
+use crate::common::{
+    CALLS, Gate, TOPICS, assert_clean, bank, caller, events, feed, run_to_epoch, setup,
+};
 
 /// P6: a retry keeps the journal, so a call that was answered is not made again.
 ///
@@ -32,8 +34,10 @@ fn retry_does_not_call_twice() {
         ctx.emit(0, again);
         Ok(Bytes::new())
     });
-    let mut world =
-        World::new(1, setup(CALLS, vec![("caller", Arc::new(module)), ("bank", bank(&Gate::closed()))], TOPICS));
+    let mut world = World::new(
+        1,
+        setup(CALLS, vec![("caller", Arc::new(module)), ("bank", bank(&Gate::closed()))], TOPICS),
+    );
     feed(&mut world, "in", &events(&["a", "b"], 6));
     world.settle(Duration::from_secs(30));
     assert_eq!(world.values("out").len(), 6);
@@ -93,7 +97,10 @@ sinks: { out: { topic: out, input: caller.out } }
                 Ok(invocation.value)
             }
         });
-    let mut world = World::new(1, setup(text, vec![("caller", Arc::new(module)), ("bank", Arc::new(bank))], TOPICS));
+    let mut world = World::new(
+        1,
+        setup(text, vec![("caller", Arc::new(module)), ("bank", Arc::new(bank))], TOPICS),
+    );
     feed(&mut world, "in", &events(&["a"], 1));
     world.settle(Duration::from_secs(5));
     world.crash();
@@ -111,27 +118,31 @@ sinks: { out: { topic: out, input: caller.out } }
 /// Fails with: deciding a deadline at the caller, without asking the callee.
 #[test]
 fn deadline_against_begin_leaks_nothing() {
-    let module = Module::new().cell("ok", CellKind::Counter).output("out").handler("take", |ctx, invocation| {
-        async move {
+    let module = Module::new().cell("ok", CellKind::Counter).output("out").handler(
+        "take",
+        |ctx, invocation| async move {
             let outcome = ctx.start("bank", "slow", "bank", invocation.value, Some(20)).await;
             match outcome {
                 Ok(_) => ctx.emit(0, "done"),
                 Err(failure) => ctx.emit(0, failure.code),
             }
             Ok(Bytes::new())
-        }
-    });
+        },
+    );
     let module = Arc::new(module);
     let (mut done, mut late) = (0, 0);
     for seed in 0..150 {
         // Some time passes in each: it fails once before it succeeds.
-        let bank = Module::new().cell("count", CellKind::Counter).handler("slow", |ctx, invocation| async move {
-            if ctx.attempt == 1 {
-                return Err(Failure::transient("not-yet", "try again"));
-            }
-            ctx.add(0, 1);
-            Ok(invocation.value)
-        });
+        let bank = Module::new().cell("count", CellKind::Counter).handler(
+            "slow",
+            |ctx, invocation| async move {
+                if ctx.attempt == 1 {
+                    return Err(Failure::transient("not-yet", "try again"));
+                }
+                ctx.add(0, 1);
+                Ok(invocation.value)
+            },
+        );
         let text = "
 pipeline: sim
 sources: { in: { topic: in } }
@@ -140,7 +151,10 @@ operators:
   bank: { module: bank, retry: { first: 8ms } }
 sinks: { out: { topic: out, input: caller.out } }
 ";
-        let mut world = World::new(seed, setup(text, vec![("caller", module.clone()), ("bank", Arc::new(bank))], TOPICS));
+        let mut world = World::new(
+            seed,
+            setup(text, vec![("caller", module.clone()), ("bank", Arc::new(bank))], TOPICS),
+        );
         feed(&mut world, "in", &events(&["a", "b", "c", "d", "e"], 5));
         if seed % 3 == 0 {
             let steps = world.rng.random_range(1..200);
@@ -151,8 +165,16 @@ sinks: { out: { topic: out, input: caller.out } }
         let values = world.values("out");
         assert_eq!(values.len(), 5, "seed {seed}: {values:?}");
         let ok = values.iter().filter(|value| *value == "done").count();
-        assert_eq!(values.iter().filter(|value| *value == "deadline").count(), 5 - ok, "seed {seed}: {values:?}");
-        assert_eq!(world.counter("bank", "bank", "count"), ok as i64, "seed {seed}: as many effects as replies");
+        assert_eq!(
+            values.iter().filter(|value| *value == "deadline").count(),
+            5 - ok,
+            "seed {seed}: {values:?}"
+        );
+        assert_eq!(
+            world.counter("bank", "bank", "count"),
+            ok as i64,
+            "seed {seed}: as many effects as replies"
+        );
         assert_clean(&world);
         done += ok;
         late += 5 - ok;
@@ -167,10 +189,16 @@ sinks: { out: { topic: out, input: caller.out } }
 #[test]
 fn known_id_still_running_attaches() {
     let gate = Gate::closed();
-    let mut world = World::new(1, setup(CALLS, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS));
+    let mut world = World::new(
+        1,
+        setup(CALLS, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS),
+    );
     feed(&mut world, "in", &events(&["a", "b", "c"], 3));
     world.settle(Duration::from_secs(2));
-    assert!(world.leftovers().iter().any(|left| left == "waiting of bank"), "the calls are committed at the callee");
+    assert!(
+        world.leftovers().iter().any(|left| left == "waiting of bank"),
+        "the calls are committed at the callee"
+    );
     world.crash();
     world.settle(Duration::from_secs(2));
     gate.open();

@@ -37,7 +37,8 @@ fn clock_jumps_an_hour_either_way() {
                     return Err(Failure::transient("not-yet", "try again"));
                 }
                 // Not answered within its deadline, which is an hour and a half.
-                if let Err(failure) = ctx.start("bank", "wait", "held", "x", Some(5_400_000)).await {
+                if let Err(failure) = ctx.start("bank", "wait", "held", "x", Some(5_400_000)).await
+                {
                     ctx.emit(0, failure.code);
                 }
                 Ok(Bytes::new())

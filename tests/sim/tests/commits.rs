@@ -17,7 +17,9 @@ use weir_core::{
 };
 use weir_sim::{script::Module, world::World};
 
-use crate::common::{CALLS, Gate, TOPICS, assert_clean, bank, caller, events, feed, run_to_epoch, setup, sorted};
+use crate::common::{
+    CALLS, Gate, TOPICS, assert_clean, bank, caller, events, feed, run_to_epoch, setup, sorted,
+};
 
 const CALL: IngressKind = IngressKind::Call { deadline: None };
 
@@ -27,7 +29,10 @@ const CALL: IngressKind = IngressKind::Call { deadline: None };
 #[test]
 fn event_behind_a_pending_key_survives() {
     let gate = Gate::closed();
-    let mut world = World::new(1, setup(CALLS, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS));
+    let mut world = World::new(
+        1,
+        setup(CALLS, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS),
+    );
     let records = events(&["a"], 3);
     feed(&mut world, "in", &records);
     world.settle(Duration::from_secs(1));
@@ -159,7 +164,10 @@ sinks: { out: { topic: out, input: caller.out } }
 #[test]
 fn limit_reached_at_a_barrier_does_not_deadlock() {
     let gate = Gate::closed();
-    let mut world = World::new(1, setup(SMALL, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS));
+    let mut world = World::new(
+        1,
+        setup(SMALL, vec![("caller", caller("wait")), ("bank", bank(&gate))], TOPICS),
+    );
     let keys: Vec<String> = (0..60).map(|i| format!("k{i}")).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     feed(&mut world, "in", &events(&keys, 120));
@@ -211,7 +219,11 @@ sinks: { out: { topic: out, input: left.out }, out2: { topic: out2, input: right
         feed(&mut world, "in", &records);
         feed(&mut world, "in2", &records);
         world.settle(Duration::from_secs(10));
-        assert_eq!((world.values("out").len(), world.values("out2").len()), (12, 12), "seed {seed}");
+        assert_eq!(
+            (world.values("out").len(), world.values("out2").len()),
+            (12, 12),
+            "seed {seed}"
+        );
         assert_eq!(world.counter("left", "x", "count") + world.counter("right", "x", "count"), 24);
         assert_clean(&world);
     }
@@ -282,7 +294,10 @@ fn crash_between_request_and_commit_sends_nothing_twice() {
         let answered = first.iter().filter(|response| response.is_some()).count();
         for (id, response) in ids.iter().zip(&first) {
             if matches!(response, Some(Response::Reply { .. })) {
-                assert!(world.entries("bank", "x", "values").contains(id), "seed {seed}: {id} was answered");
+                assert!(
+                    world.entries("bank", "x", "values").contains(id),
+                    "seed {seed}: {id} was answered"
+                );
             }
         }
         unanswered += usize::from(answered < ids.len());
@@ -294,7 +309,11 @@ fn crash_between_request_and_commit_sends_nothing_twice() {
         for (id, response) in ids.iter().zip(first) {
             assert!(world.response(id).is_some(), "seed {seed}: {id}");
             if response.is_some() {
-                assert_eq!(world.response(id), response, "seed {seed}: a repeat gets the first answer");
+                assert_eq!(
+                    world.response(id),
+                    response,
+                    "seed {seed}: a repeat gets the first answer"
+                );
             }
         }
         let mut values = world.entries("bank", "x", "values");

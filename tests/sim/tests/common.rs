@@ -24,32 +24,34 @@ use weir_sim::{
 
 /// Counts events per key; emits `value#count`.
 pub(crate) fn count() -> Arc<Module> {
-    let module = Module::new().cell("count", CellKind::Counter).output("out").transform(|effects, batch| {
-        let loaded = effects.load(0).expect("the counter");
-        let mut counts: Vec<i64> = (0..loaded.cells.ends.len())
-            .map(|i| {
-                let from = if i == 0 { 0 } else { loaded.cells.ends[i - 1] as usize };
-                number(Some(&loaded.cells.values[from..loaded.cells.ends[i] as usize]))
-            })
-            .collect();
-        let mut output = Output::default();
-        for i in 0..batch.len() {
-            let slot = loaded.slots[i] as usize;
-            counts[slot] += 1;
-            let value = format!("{}#{}", String::from_utf8_lossy(batch.value(i)), counts[slot]);
-            let event = Event { value: value.as_bytes(), port: 0, origin: None, ..batch.event(i) };
-            output.batch.push(event);
-            output.causes.push(i as u32);
-        }
-        let mut cells = Packed::default();
-        for count in &counts {
-            cells.values.extend_from_slice(&count.to_be_bytes());
-            cells.ends.push(cells.values.len() as u32);
-        }
-        let slots: Vec<u32> = (0..counts.len() as u32).collect();
-        effects.store(0, &slots, &cells).expect("the counter");
-        Ok(Ok(output))
-    });
+    let module =
+        Module::new().cell("count", CellKind::Counter).output("out").transform(|effects, batch| {
+            let loaded = effects.load(0).expect("the counter");
+            let mut counts: Vec<i64> = (0..loaded.cells.ends.len())
+                .map(|i| {
+                    let from = if i == 0 { 0 } else { loaded.cells.ends[i - 1] as usize };
+                    number(Some(&loaded.cells.values[from..loaded.cells.ends[i] as usize]))
+                })
+                .collect();
+            let mut output = Output::default();
+            for i in 0..batch.len() {
+                let slot = loaded.slots[i] as usize;
+                counts[slot] += 1;
+                let value = format!("{}#{}", String::from_utf8_lossy(batch.value(i)), counts[slot]);
+                let event =
+                    Event { value: value.as_bytes(), port: 0, origin: None, ..batch.event(i) };
+                output.batch.push(event);
+                output.causes.push(i as u32);
+            }
+            let mut cells = Packed::default();
+            for count in &counts {
+                cells.values.extend_from_slice(&count.to_be_bytes());
+                cells.ends.push(cells.values.len() as u32);
+            }
+            let slots: Vec<u32> = (0..counts.len() as u32).collect();
+            effects.store(0, &slots, &cells).expect("the counter");
+            Ok(Ok(output))
+        });
     Arc::new(module)
 }
 
@@ -70,8 +72,18 @@ pub(crate) fn tuning() -> Tuning {
 }
 
 /// A setup without faults.
-pub(crate) fn setup(text: &str, modules: Vec<(&'static str, Arc<Module>)>, topics: &[(&'static str, u32)]) -> Setup {
-    Setup { text: text.into(), modules, topics: topics.to_vec(), tuning: tuning(), rates: Rates::default() }
+pub(crate) fn setup(
+    text: &str,
+    modules: Vec<(&'static str, Arc<Module>)>,
+    topics: &[(&'static str, u32)],
+) -> Setup {
+    Setup {
+        text: text.into(),
+        modules,
+        topics: topics.to_vec(),
+        tuning: tuning(),
+        rates: Rates::default(),
+    }
 }
 
 /// Appends numbered records, `value` by number, and waits until they are durable.
@@ -133,14 +145,15 @@ pub(crate) fn bank(gate: &Gate) -> Arc<Module> {
 /// Puts the value of each event into a list of its key, after calling
 /// `bank.<handler>` under the key `bank`; emits what the call replied.
 pub(crate) fn caller(handler: &'static str) -> Arc<Module> {
-    let module = Module::new().cell("values", CellKind::List).output("out").handler("take", move |ctx, invocation| {
-        async move {
+    let module = Module::new().cell("values", CellKind::List).output("out").handler(
+        "take",
+        move |ctx, invocation| async move {
             let reply = ctx.call("bank", handler, "bank", invocation.value.clone()).await?;
             ctx.push(0, invocation.value.clone());
             ctx.emit(0, reply);
             Ok(Bytes::new())
-        }
-    });
+        },
+    );
     Arc::new(module)
 }
 

@@ -51,7 +51,13 @@ fn pass(bad: impl Fn(&str) -> Option<Failure> + Send + Sync + 'static) -> Arc<Mo
 }
 
 fn of_key(world: &World, key: &str) -> Vec<String> {
-    world.records("out").into_iter().flatten().filter(|(k, _)| k == key).map(|(_, value)| value).collect()
+    world
+        .records("out")
+        .into_iter()
+        .flatten()
+        .filter(|(k, _)| k == key)
+        .map(|(_, value)| value)
+        .collect()
 }
 
 /// P13: one event of a batch fails and is tried again later: later events of its key
@@ -121,7 +127,9 @@ fn trap_with_neighbours_in_flight() {
         let module = Module::new().output("out").handler("take", move |ctx, invocation| {
             let (opener, seen) = (opener.clone(), seen.clone());
             async move {
-                let reply = ctx.call("bank", "add", &format!("{:?}", ctx.key), invocation.value.clone()).await?;
+                let reply = ctx
+                    .call("bank", "add", &format!("{:?}", ctx.key), invocation.value.clone())
+                    .await?;
                 if ctx.key == "bad" && ctx.attempt == 1 {
                     opener.open();
                     return ctx.trap("by intent").await;
@@ -136,7 +144,8 @@ fn trap_with_neighbours_in_flight() {
                 Ok(Bytes::new())
             }
         });
-        let mut setup = setup(CALLS, vec![("caller", Arc::new(module)), ("bank", bank(&gate))], TOPICS);
+        let mut setup =
+            setup(CALLS, vec![("caller", Arc::new(module)), ("bank", bank(&gate))], TOPICS);
         setup.rates = Rates { blind, ..Rates::default() };
         let mut world = World::new(1, setup);
         feed(&mut world, "in", &[("a", "e0".into()), ("b", "e1".into()), ("c", "e2".into())]);
@@ -159,8 +168,9 @@ fn trap_with_neighbours_in_flight() {
 /// Fails without: the dead letters in the rows of `on_barrier`.
 #[test]
 fn dead_letter_is_kept_listed_and_discarded() {
-    let module = Module::new().cell("count", CellKind::Counter).output("out").handler("take", |ctx, invocation| {
-        async move {
+    let module = Module::new().cell("count", CellKind::Counter).output("out").handler(
+        "take",
+        |ctx, invocation| async move {
             let reply = ctx.call("bank", "add", "bank", invocation.value.clone()).await?;
             ctx.add(0, 1);
             if invocation.value == "e1" {
@@ -168,8 +178,8 @@ fn dead_letter_is_kept_listed_and_discarded() {
             }
             ctx.emit(0, reply);
             Ok(Bytes::new())
-        }
-    });
+        },
+    );
     let modules = vec![("caller", Arc::new(module)), ("bank", bank(&Gate::closed()))];
     let mut world = World::new(1, setup(CALLS, modules, TOPICS));
     feed(&mut world, "in", &events(&["a"], 3));
@@ -180,7 +190,10 @@ fn dead_letter_is_kept_listed_and_discarded() {
     let letters = world.dead_letters("caller");
     assert_eq!(letters.len(), 1);
     let letter = &letters[0];
-    assert_eq!((&*letter.value, letter.key.as_deref(), letter.attempts), (&b"e1"[..], Some(&b"a"[..]), 1));
+    assert_eq!(
+        (&*letter.value, letter.key.as_deref(), letter.attempts),
+        (&b"e1"[..], Some(&b"a"[..]), 1)
+    );
     assert_eq!(letter.failure.code, "no-good");
     assert_eq!(letter.done.len(), 1, "the call that stays done: {:?}", letter.done);
     let told = Arc::new(AtomicU32::new(0));
@@ -203,12 +216,14 @@ fn halt_stops_at_the_last_commit() {
     let open = Gate::closed();
     let gate = open.clone();
     let module = pass(move |value| {
-        (value == "e1" && !gate.is_open()).then(|| Failure::terminal("no-good", "this will never do"))
+        (value == "e1" && !gate.is_open())
+            .then(|| Failure::terminal("no-good", "this will never do"))
     });
     let text = FILTER.replace("attempts: 3", "attempts: 3, then: halt");
     let mut world = World::new(1, setup(&text, vec![("op", module)], TOPICS));
     feed(&mut world, "in", &events(&["a"], 3));
-    world.run_until("it fails", |world| matches!(world.handle().health().status, Status::Failed(_)));
+    world
+        .run_until("it fails", |world| matches!(world.handle().health().status, Status::Failed(_)));
     open.open();
     world.crash();
     world.settle(Duration::from_secs(5));
@@ -256,8 +271,11 @@ operators:
 sinks: {{ out: {{ topic: out, input: count.out }}, copy: {{ topic: copy, input: in }} }}
 "
         );
-        let modules =
-            vec![("count", count()), ("caller", crate::common::caller("add")), ("bank", bank(&Gate::closed()))];
+        let modules = vec![
+            ("count", count()),
+            ("caller", crate::common::caller("add")),
+            ("bank", bank(&Gate::closed())),
+        ];
         let mut world = World::new(1, setup(&text, modules, &[("in", 1), ("out", 1), ("copy", 1)]));
         let values = [
             r#"{"at":1000,"k":"a"}"#,
@@ -272,8 +290,11 @@ sinks: {{ out: {{ topic: out, input: count.out }}, copy: {{ topic: copy, input: 
         assert_eq!(world.values("copy").len(), 4, "a sink needs neither");
         assert_eq!(world.values("out").len(), 2);
         for operator in ["count", "caller"] {
-            let mut codes: Vec<String> =
-                world.dead_letters(operator).into_iter().map(|letter| letter.failure.code).collect();
+            let mut codes: Vec<String> = world
+                .dead_letters(operator)
+                .into_iter()
+                .map(|letter| letter.failure.code)
+                .collect();
             codes.sort();
             assert_eq!(codes, ["no-key", "no-timestamp"]);
         }
@@ -286,7 +307,8 @@ sinks: {{ out: {{ topic: out, input: count.out }}, copy: {{ topic: copy, input: 
 #[test]
 fn a_lost_task_fails_the_pipeline_but_loses_nothing() {
     for seed in 0..20 {
-        let modules = vec![("caller", crate::common::caller("add")), ("bank", bank(&Gate::closed()))];
+        let modules =
+            vec![("caller", crate::common::caller("add")), ("bank", bank(&Gate::closed()))];
         let mut world = World::new(seed, setup(CALLS, modules, TOPICS));
         feed(&mut world, "in", &events(&["a", "b", "c"], 9));
         world.steps(10 * seed);

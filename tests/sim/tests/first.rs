@@ -16,7 +16,8 @@ sinks: { out: { topic: out, input: count.out } }
 #[test]
 fn events_go_through_once_over_a_crash() {
     let mut world = World::new(1, setup(TEXT, vec![("count", count())], &[("in", 2), ("out", 2)]));
-    let records: Vec<(&str, String)> = (0..40).map(|i| (["a", "b", "c"][i % 3], format!("r{i}"))).collect();
+    let records: Vec<(&str, String)> =
+        (0..40).map(|i| (["a", "b", "c"][i % 3], format!("r{i}"))).collect();
     feed(&mut world, "in", &records[..20]);
     world.steps(37);
     world.crash();

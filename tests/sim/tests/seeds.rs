@@ -45,8 +45,9 @@ sinks:
 /// Takes an event: calls the bank, some twice or in a race, sends to the log, some
 /// with a delay, appends to a list, emits.
 fn split() -> Arc<Module> {
-    let module = Module::new().cell("values", CellKind::List).output("out").handler("take", |ctx, invocation| {
-        async move {
+    let module = Module::new().cell("values", CellKind::List).output("out").handler(
+        "take",
+        |ctx, invocation| async move {
             let value = invocation.value.clone();
             let n = value.last().copied().unwrap_or(0) % 4;
             let reply = ctx.call("bank", "add", KEYS[usize::from(n)], value.clone()).await?;
@@ -59,14 +60,20 @@ fn split() -> Arc<Module> {
                 let two = ctx.start("bank", "touch", "right", value.clone(), None);
                 let (winner, reply) = first(one, two).await;
                 reply?;
-                ctx.call("bank", "touch", if winner == 0 { "left won" } else { "right won" }, value.clone()).await?;
+                ctx.call(
+                    "bank",
+                    "touch",
+                    if winner == 0 { "left won" } else { "right won" },
+                    value.clone(),
+                )
+                .await?;
             }
             ctx.push(0, value.clone());
             ctx.send("log", "note", "log", value.clone(), (n == 3).then_some(30));
             ctx.emit(0, value);
             Ok(Bytes::new())
-        }
-    });
+        },
+    );
     Arc::new(module)
 }
 
@@ -86,10 +93,13 @@ fn bank() -> Arc<Module> {
 }
 
 fn log() -> Arc<Module> {
-    let module = Module::new().cell("values", CellKind::List).handler("note", |ctx, invocation| async move {
-        ctx.push(0, invocation.value.clone());
-        Ok(Bytes::new())
-    });
+    let module = Module::new().cell("values", CellKind::List).handler(
+        "note",
+        |ctx, invocation| async move {
+            ctx.push(0, invocation.value.clone());
+            Ok(Bytes::new())
+        },
+    );
     Arc::new(module)
 }
 
@@ -128,7 +138,10 @@ impl Outside {
     fn read(&mut self, world: &World) {
         let records = world.records("out");
         for (partition, seen) in self.seen.iter().enumerate() {
-            assert!(records[partition].starts_with(seen), "a record that was read has changed or gone");
+            assert!(
+                records[partition].starts_with(seen),
+                "a record that was read has changed or gone"
+            );
         }
         self.seen = records;
     }
@@ -139,7 +152,11 @@ impl Outside {
             by_key.entry(key).or_default().push(value);
         }
         let all: BTreeSet<&String> = by_key.values().flatten().collect();
-        assert_eq!(by_key.values().map(Vec::len).sum::<usize>(), self.ingested.len(), "each is ingested once");
+        assert_eq!(
+            by_key.values().map(Vec::len).sum::<usize>(),
+            self.ingested.len(),
+            "each is ingested once"
+        );
         assert_eq!(all, self.ingested.iter().map(|(id, _)| id).collect(), "and none is lost");
 
         let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -147,28 +164,46 @@ impl Outside {
             out.entry(key).or_default().push(value);
         }
         for (key, values) in &by_key {
-            assert_eq!(&world.entries("split", key, "values"), values, "key {key}: each once, in order");
-            let counted: Vec<String> = values.iter().enumerate().map(|(i, v)| format!("{v}#{}", i + 1)).collect();
+            assert_eq!(
+                &world.entries("split", key, "values"),
+                values,
+                "key {key}: each once, in order"
+            );
+            let counted: Vec<String> =
+                values.iter().enumerate().map(|(i, v)| format!("{v}#{}", i + 1)).collect();
             assert_eq!(out.get(key), Some(&counted), "key {key}: outputs, each once, in order");
         }
         assert_eq!(out.len(), by_key.len());
         assert_eq!(world.values("copy").len(), self.ingested.len());
 
         let ids = || self.ingested.iter().map(|(id, _)| id.clone());
-        let mut at_bank: Vec<String> = KEYS.iter().flat_map(|key| world.entries("bank", key, "values")).collect();
+        let mut at_bank: Vec<String> =
+            KEYS.iter().flat_map(|key| world.entries("bank", key, "values")).collect();
         at_bank.sort();
         assert_eq!(at_bank, sorted(ids()), "calls have one effect each");
         let touches = |key: &str| world.counter("bank", key, "touched");
-        let n = |rest: u8| ids().filter(|id| id.bytes().last().is_some_and(|b| b % 4 == rest)).count() as i64;
+        let n = |rest: u8| {
+            ids().filter(|id| id.bytes().last().is_some_and(|b| b % 4 == rest)).count() as i64
+        };
         assert_eq!(touches("touched"), n(1));
         assert_eq!((touches("left won") + touches("right won")), n(2));
-        assert_eq!(sorted(world.entries("log", "log", "values").into_iter()), sorted(ids()), "sends too");
+        assert_eq!(
+            sorted(world.entries("log", "log", "values").into_iter()),
+            sorted(ids()),
+            "sends too"
+        );
 
         let outside = sorted(world.entries("bank", "outside", "values").into_iter());
-        assert_eq!(outside, sorted(self.requested.iter().cloned()), "requests have one effect each");
+        assert_eq!(
+            outside,
+            sorted(self.requested.iter().cloned()),
+            "requests have one effect each"
+        );
         for id in &self.requested {
             match (kind(id), world.response(id)) {
-                (IngressKind::Call { .. }, Some(Response::Reply { value, .. })) => assert_eq!(value, id.as_bytes()),
+                (IngressKind::Call { .. }, Some(Response::Reply { value, .. })) => {
+                    assert_eq!(value, id.as_bytes())
+                }
                 (IngressKind::Send { .. }, Some(Response::Accepted { .. })) => {}
                 (_, response) => panic!("{id}: {response:?}"),
             }
@@ -178,7 +213,11 @@ impl Outside {
 }
 
 fn kind(id: &str) -> IngressKind {
-    if id.len() % 2 == 0 { IngressKind::Call { deadline: None } } else { IngressKind::Send { delay: None } }
+    if id.len() % 2 == 0 {
+        IngressKind::Call { deadline: None }
+    } else {
+        IngressKind::Send { delay: None }
+    }
 }
 
 fn sorted(values: impl Iterator<Item = String>) -> Vec<String> {

@@ -48,7 +48,12 @@ fn figures() -> Arc<Figures> {
         kind: NodeKind::Sink(Sink::Discard),
     };
     let nodes = vec![node(0, "a"), node(1, "b")];
-    Arc::new(Figures::new(&Plan { pipeline: "p".parse().unwrap(), nodes, edges: vec![edge(KeyRule::Keep)], tasks: vec![] }))
+    Arc::new(Figures::new(&Plan {
+        pipeline: "p".parse().unwrap(),
+        nodes,
+        edges: vec![edge(KeyRule::Keep)],
+        tasks: vec![],
+    }))
 }
 
 fn outlet(key: KeyRule, shards: usize, tuning: &Tuning) -> (Outlet, Vec<Arc<Channel>>) {
@@ -76,7 +81,10 @@ fn texts(items: &[Item]) -> Vec<String> {
                 for i in 0..batch.len() {
                     let key = batch.key(i).map_or("-".into(), String::from_utf8_lossy);
                     let value = String::from_utf8_lossy(batch.value(i));
-                    let of: Vec<_> = batch.headers_of(i).map(|h| String::from_utf8_lossy(&h.value).into_owned()).collect();
+                    let of: Vec<_> = batch
+                        .headers_of(i)
+                        .map(|h| String::from_utf8_lossy(&h.value).into_owned())
+                        .collect();
                     assert_eq!(of, [value.clone()], "headers stay with their event");
                     assert_eq!(batch.event(i).port, 0, "the consumer's port");
                     texts.push(format!("{key} {value}"));
@@ -91,7 +99,12 @@ fn texts(items: &[Item]) -> Vec<String> {
 fn events_of_other_ports_stay_behind_and_keys_come_from_the_value() {
     let pointer = KeyRule::Pointer("/k".parse().unwrap());
     let (mut outlet, channels) = outlet(pointer, 1, &Tuning::default());
-    let events = [(Some("x"), r#"{"k":"a"}"#, 1), (Some("y"), r#"{"k":"b"}"#, 0), (None, r#"{"k":5}"#, 1), (Some("z"), "{}", 1)];
+    let events = [
+        (Some("x"), r#"{"k":"a"}"#, 1),
+        (Some("y"), r#"{"k":"b"}"#, 0),
+        (None, r#"{"k":5}"#, 1),
+        (Some("z"), "{}", 1),
+    ];
     assert!(outlet.offer(batch(&events)).is_none());
     outlet.flush();
     assert_eq!(texts(&drain(&channels[0])), [r#"a {"k":"a"}"#, r#"5 {"k":5}"#, "- {}"]);
@@ -103,15 +116,19 @@ fn an_event_goes_to_the_shard_of_its_keys_group_in_order() {
     let (mut outlet, channels) = outlet(KeyRule::Keep, 3, &Tuning::default());
     let keys: Vec<String> = (0..40).map(|i| format!("k{}", i % 9)).collect();
     let values: Vec<String> = (0..40).map(|i| format!("v{i}")).collect();
-    let events: Vec<_> = keys.iter().zip(&values).map(|(k, v)| (Some(k.as_str()), v.as_str(), 1)).collect();
+    let events: Vec<_> =
+        keys.iter().zip(&values).map(|(k, v)| (Some(k.as_str()), v.as_str(), 1)).collect();
     assert!(outlet.offer(batch(&events)).is_none());
     outlet.flush();
     let mut all = 0;
     for (shard, channel) in channels.iter().enumerate() {
         let got = texts(&drain(channel));
         let of_shard = |key: &str| usize::from(KeyGroup::of(key.as_bytes()).shard(3).0) == shard;
-        let expected: Vec<String> =
-            events.iter().filter(|(k, ..)| of_shard(k.unwrap())).map(|(k, v, _)| format!("{} {v}", k.unwrap())).collect();
+        let expected: Vec<String> = events
+            .iter()
+            .filter(|(k, ..)| of_shard(k.unwrap()))
+            .map(|(k, v, _)| format!("{} {v}", k.unwrap()))
+            .collect();
         assert_eq!(got, expected);
         all += got.len();
     }
@@ -141,7 +158,13 @@ fn one_batch_of_one_consumer_is_passed_on_as_it_is() {
     let (mut outlet, channels) = outlet(KeyRule::Keep, 1, &Tuning::default());
     let mut events = Batch::default();
     for i in 0..200u32 {
-        events.push(Event { timestamp: 0, key: Some(b"k"), value: &i.to_be_bytes(), port: 0, origin: None });
+        events.push(Event {
+            timestamp: 0,
+            key: Some(b"k"),
+            value: &i.to_be_bytes(),
+            port: 0,
+            origin: None,
+        });
     }
     outlet.port = 0;
     let events = Arc::new(events);

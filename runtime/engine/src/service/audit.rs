@@ -99,7 +99,9 @@ impl Engine {
     /// [`Error::NotFound`], or of the store.
     pub async fn audit(&self, name: &PipelineName) -> Result<Audit, Error> {
         let plan = self.pipeline(name)?.deployed()?.plan;
-        let plan = plan.ok_or_else(|| Error::StartFailed("its stored file cannot be read by this release".into()))?;
+        let plan = plan.ok_or_else(|| {
+            Error::StartFailed("its stored file cannot be read by this release".into())
+        })?;
         let (store, name) = (self.store.clone(), name.clone());
         blocking(move || read(&store, &name, &plan)).await?
     }
@@ -119,13 +121,16 @@ pub(super) fn read(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Au
             return add_up(epoch, &rows.into_iter().collect(), plan);
         }
     }
-    Err(Error::Unavailable("the pipeline commits faster than its audit can be read; try again".into()))
+    Err(Error::Unavailable(
+        "the pipeline commits faster than its audit can be read; try again".into(),
+    ))
 }
 
 type Table = BTreeMap<Vec<u8>, bytes::Bytes>;
 
 fn add_up(epoch: Epoch, table: &Table, plan: &Plan) -> Result<Audit, Error> {
-    let mut audit = Audit { balanced: true, epoch, operators: vec![], edges: vec![], sources: vec![] };
+    let mut audit =
+        Audit { balanced: true, epoch, operators: vec![], edges: vec![], sources: vec![] };
     for node in &plan.nodes {
         match &node.kind {
             NodeKind::Operator(_) => audit.operators.push(operator(table, &node.id)?),
@@ -171,7 +176,8 @@ fn source(table: &Table, id: &NodeId) -> Result<AuditSource, Error> {
     let position = within(table, rows::positions_of(id))
         .map(|(key, value)| rows::position(key, value).map_err(unreadable))
         .collect::<Result<Vec<_>, _>>()?;
-    let balanced = position.iter().all(|(_, row)| row.start.0.checked_add(row.read) == Some(row.next.0));
+    let balanced =
+        position.iter().all(|(_, row)| row.start.0.checked_add(row.read) == Some(row.next.0));
     let taken = position.iter().map(|(_, row)| row.read).sum();
     Ok(AuditSource { id: id.to_string(), position, taken, balanced })
 }
@@ -194,7 +200,9 @@ fn within(table: &Table, range: Range) -> impl Iterator<Item = (&Vec<u8>, &bytes
 /// The first byte of the first of the tables that the audit reads.
 fn first_table() -> Vec<u8> {
     // Any name will do: all rows of a table begin with the same byte.
-    "a".parse().map(|id| rows::counts_of(&id).from.into_iter().take(1).collect()).unwrap_or_default()
+    "a".parse()
+        .map(|id| rows::counts_of(&id).from.into_iter().take(1).collect())
+        .unwrap_or_default()
 }
 
 pub(super) fn unreadable(error: rows::RowError) -> Error {

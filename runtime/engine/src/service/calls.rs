@@ -20,7 +20,10 @@ use weir_core::{
 };
 use weir_store::StoreError;
 
-use super::{Engine, Error, pipeline::{Pipeline, PipelineStatus}};
+use super::{
+    Engine, Error,
+    pipeline::{Pipeline, PipelineStatus},
+};
 use crate::{domain::DomainHandle, error::EngineError};
 
 /// How long a cancel waits for the outcome.
@@ -106,7 +109,11 @@ impl Engine {
         }
     }
 
-    async fn ask_ingress<T>(&self, request: Request<T>, kind: IngressKind) -> Result<Response, Error> {
+    async fn ask_ingress<T>(
+        &self,
+        request: Request<T>,
+        kind: IngressKind,
+    ) -> Result<Response, Error> {
         let pipeline = self.pipeline(&request.pipeline)?;
         check_target(&pipeline, &request.operator, &request.handler)?;
         let handle = open(&pipeline)?;
@@ -123,10 +130,16 @@ impl Engine {
         let respond = Box::new(move |response| {
             let _ = sender.send(response);
         });
-        let ticket = handle.request(request, respond).map_err(|error| match (error, handle.health().notice) {
-            (EngineError::NotRunning, Some(notice)) if notice == StoreError::Full.to_string() => StoreError::Full.into(),
-            (EngineError::NotRunning, Some(notice)) => Error::Unavailable(notice),
-            (error, _) => error.into(),
+        let ticket = handle.request(request, respond).map_err(|error| {
+            match (error, handle.health().notice) {
+                (EngineError::NotRunning, Some(notice))
+                    if notice == StoreError::Full.to_string() =>
+                {
+                    StoreError::Full.into()
+                }
+                (EngineError::NotRunning, Some(notice)) => Error::Unavailable(notice),
+                (error, _) => error.into(),
+            }
         })?;
         wait(&handle, ticket, answer).await
     }
@@ -136,28 +149,48 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`]: never heard of, or forgotten.
-    pub async fn invocation(&self, id: InvocationId, patience: Option<Duration>) -> Result<InvocationView, Error> {
+    pub async fn invocation(
+        &self,
+        id: InvocationId,
+        patience: Option<Duration>,
+    ) -> Result<InvocationView, Error> {
         let pipeline = self.pipeline_of(id)?;
         let handle = open(&pipeline)?;
-        let view = |status, outcome| InvocationView { invocation: id, pipeline: pipeline.name.clone(), status, outcome };
+        let view = |status, outcome| InvocationView {
+            invocation: id,
+            pipeline: pipeline.name.clone(),
+            status,
+            outcome,
+        };
         let (sender, answer) = oneshot::channel();
-        handle.request_status(id, Box::new(move |status| {
-            let _ = sender.send(status);
-        }));
-        let status = answer.await.map_err(|_| gone())?.ok_or_else(|| Error::not_found("invocation", id))?;
-        if status == RequestStatus::Taken || (status == RequestStatus::Pending && patience.is_none()) {
+        handle.request_status(
+            id,
+            Box::new(move |status| {
+                let _ = sender.send(status);
+            }),
+        );
+        let status =
+            answer.await.map_err(|_| gone())?.ok_or_else(|| Error::not_found("invocation", id))?;
+        if status == RequestStatus::Taken
+            || (status == RequestStatus::Pending && patience.is_none())
+        {
             return Ok(view(status, None));
         }
         let (sender, answer) = oneshot::channel();
-        let ticket = handle.attach(id, Box::new(move |response| {
-            let _ = sender.send(response);
-        }));
+        let ticket = handle.attach(
+            id,
+            Box::new(move |response| {
+                let _ = sender.send(response);
+            }),
+        );
         let patience = patience.unwrap_or(Duration::from_secs(5));
         match tokio::time::timeout(patience, wait(&handle, ticket, answer)).await {
             Err(_) => Ok(view(status, None)),
             Ok(response) => match response? {
                 Response::Reply { value, .. } => Ok(view(RequestStatus::Replied, Some(Ok(value)))),
-                Response::Failed { failure, .. } => Ok(view(RequestStatus::Failed, Some(Err(failure)))),
+                Response::Failed { failure, .. } => {
+                    Ok(view(RequestStatus::Failed, Some(Err(failure))))
+                }
                 Response::Accepted { .. } => Ok(view(RequestStatus::Taken, None)),
                 Response::Conflict | Response::NoKey | Response::Unknown { .. } => {
                     Err(Error::not_found("invocation", id))
@@ -176,9 +209,12 @@ impl Engine {
         // So that an unknown one is told apart.
         self.invocation(id, None).await?;
         let (sender, answer) = oneshot::channel();
-        let ticket = handle.cancel(id, Box::new(move |response| {
-            let _ = sender.send(response);
-        }));
+        let ticket = handle.cancel(
+            id,
+            Box::new(move |response| {
+                let _ = sender.send(response);
+            }),
+        );
         // A send that its target holds has no outcome that would come here.
         let _ = tokio::time::timeout(CANCEL, wait(&handle, ticket, answer)).await;
         self.invocation(id, None).await
@@ -186,13 +222,18 @@ impl Engine {
 
     fn pipeline_of(&self, id: InvocationId) -> Result<Arc<Pipeline>, Error> {
         let incarnation = (id.0 >> 96) as u32;
-        let found = self.all().into_iter().find(|pipeline| pipeline.incarnation() == Some(incarnation));
+        let found =
+            self.all().into_iter().find(|pipeline| pipeline.incarnation() == Some(incarnation));
         found.ok_or_else(|| Error::not_found("invocation", id))
     }
 }
 
 /// Waits for an answer; whoever stops waiting is taken off the list.
-async fn wait(handle: &DomainHandle, ticket: u64, answer: oneshot::Receiver<Response>) -> Result<Response, Error> {
+async fn wait(
+    handle: &DomainHandle,
+    ticket: u64,
+    answer: oneshot::Receiver<Response>,
+) -> Result<Response, Error> {
     struct Waiting<'a>(&'a DomainHandle, Option<u64>);
     impl Drop for Waiting<'_> {
         fn drop(&mut self) {
@@ -250,7 +291,9 @@ fn check_target(pipeline: &Pipeline, operator: &str, handler: &str) -> Result<()
 
 fn refusal(operator: &str, response: Response) -> Error {
     match response {
-        Response::Failed { invocation, failure, .. } => Error::CallFailed { failure, invocation: Some(invocation) },
+        Response::Failed { invocation, failure, .. } => {
+            Error::CallFailed { failure, invocation: Some(invocation) }
+        }
         Response::Conflict => Error::IdempotencyConflict,
         Response::NoKey => Error::NoKey { operator: operator.into() },
         Response::Unknown { message } => Error::BadRequest(message),

@@ -9,7 +9,12 @@ use weir_core::{
 };
 use weir_store::{Change, DomainName, Store};
 
-use super::{Engine, Error, ask, audit::unreadable, blocking, commit, lifecycle::{owned, running}};
+use super::{
+    Engine, Error, ask,
+    audit::unreadable,
+    blocking, commit,
+    lifecycle::{owned, running},
+};
 
 /// Dead letters that are read at once; each holds an event of up to some MiB.
 const STEP: usize = 100;
@@ -41,7 +46,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`] for the pipeline or operator, or of the store.
-    pub async fn dead_letters(&self, name: &PipelineName, query: DeadLetterQuery) -> Result<DeadLetters, Error> {
+    pub async fn dead_letters(
+        &self,
+        name: &PipelineName,
+        query: DeadLetterQuery,
+    ) -> Result<DeadLetters, Error> {
         let plan = self.pipeline(name)?.deployed()?.plan;
         if let Some(operator) = &query.operator
             && plan.is_some_and(|plan| plan.node(operator).is_none())
@@ -57,7 +66,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`], or of the store.
-    pub async fn discard(self: &Arc<Self>, name: &PipelineName, id: InvocationId) -> Result<(), Error> {
+    pub async fn discard(
+        self: &Arc<Self>,
+        name: &PipelineName,
+        id: InvocationId,
+    ) -> Result<(), Error> {
         let (engine, pipeline) = (self.clone(), self.pipeline(name)?);
         owned(async move {
             let _change = pipeline.change.lock().await;
@@ -71,19 +84,26 @@ impl Engine {
                 }
                 // Of an operator that is in the file no more.
                 Some(handle) => {
-                    let change = Change { key: rows::dead_letter_key(&letter.operator, id), value: None };
+                    let change =
+                        Change { key: rows::dead_letter_key(&letter.operator, id), value: None };
                     ask(|done| handle.amend(vec![change], done)).await?;
                 }
                 None => {
                     let domain = DomainName::of_pipeline(&pipeline.name);
-                    let mut rows = vec![Change { key: rows::dead_letter_key(&letter.operator, id), value: None }];
+                    let mut rows = vec![Change {
+                        key: rows::dead_letter_key(&letter.operator, id),
+                        value: None,
+                    }];
                     if letter.blocks_key {
                         rows.extend(rows::unblock(&letter));
                     }
                     commit(&engine.store, domain, rows).await?;
                 }
             }
-            let text = format!("dead letter {id} of operator `{}` ({}) was discarded", letter.operator, letter.failure.code);
+            let text = format!(
+                "dead letter {id} of operator `{}` ({}) was discarded",
+                letter.operator, letter.failure.code
+            );
             engine.events.tell(&pipeline.name, "discarded", text);
             Ok(())
         })
@@ -125,7 +145,9 @@ fn read(store: &Store, domain: &DomainName, query: &DeadLetterQuery) -> Result<D
 fn find(store: &Store, domain: &DomainName, id: InvocationId) -> Result<Option<DeadLetter>, Error> {
     let mut range = rows::dead_letters();
     loop {
-        let Some((key, _)) = store.scan(domain, &range.from, range.to.as_deref(), 1)?.into_iter().next() else {
+        let Some((key, _)) =
+            store.scan(domain, &range.from, range.to.as_deref(), 1)?.into_iter().next()
+        else {
             return Ok(None);
         };
         let Some((_, operator)) = rows::owner_of(&key) else { return Ok(None) };

@@ -131,7 +131,9 @@ impl Engine {
         }
         let held = self.orphans(name, &planned.plan).await?;
         if orphans == OnOrphans::Refuse && !held.is_empty() {
-            return Err(Error::OrphanState { held: held.into_iter().map(|orphan| orphan.text).collect() });
+            return Err(Error::OrphanState {
+                held: held.into_iter().map(|orphan| orphan.text).collect(),
+            });
         }
         let kept = match &old {
             Some(old) => old.kept,
@@ -145,7 +147,9 @@ impl Engine {
             Err(error) if old.is_some() && was_up => {
                 let after = match self.start(pipeline).await {
                     Ok(()) => "the revision before goes on".to_owned(),
-                    Err(again) => format!("and the revision before could not be started again: {again}"),
+                    Err(again) => {
+                        format!("and the revision before could not be started again: {again}")
+                    }
                 };
                 return Err(match error {
                     Error::OrphanState { held } => Error::OrphanState { held },
@@ -175,7 +179,9 @@ impl Engine {
         // Once more, now that nothing runs that could give an operator state.
         let held = self.orphans(name, &planned.plan).await?;
         if orphans == OnOrphans::Refuse && !held.is_empty() {
-            return Err(Error::OrphanState { held: held.into_iter().map(|orphan| orphan.text).collect() });
+            return Err(Error::OrphanState {
+                held: held.into_iter().map(|orphan| orphan.text).collect(),
+            });
         }
         let built = match kept.wanted {
             Wanted::Stopped => None,
@@ -184,7 +190,8 @@ impl Engine {
             }
         };
         let (document, status) = (encode(&planned.document)?, encode(&kept)?);
-        let entry = ask(|done| self.registry.put_pipeline(name, document, Some(status), done)).await?;
+        let entry =
+            ask(|done| self.registry.put_pipeline(name, document, Some(status), done)).await?;
         pipeline.set_revision(Revision {
             number: entry.revision,
             file: planned.document.file.as_str().into(),
@@ -209,15 +216,19 @@ impl Engine {
         }
         if !held.is_empty() {
             let names: Vec<_> = held.iter().map(|orphan| orphan.operator.as_str()).collect();
-            self.events.tell(name, "state-dropped", format!("what removed operators held is dropped: {}", names.join(", ")));
+            self.events.tell(
+                name,
+                "state-dropped",
+                format!("what removed operators held is dropped: {}", names.join(", ")),
+            );
         }
         Ok(entry.revision)
     }
 
     fn planned(&self, name: &PipelineName, file: &str) -> Result<Planned, Error> {
         let catalog = self.catalog()?;
-        let graph =
-            Graph::from_text(file, &|reference| catalog.resolve(reference, &[])).map_err(Error::InvalidPipeline)?;
+        let graph = Graph::from_text(file, &|reference| catalog.resolve(reference, &[]))
+            .map_err(Error::InvalidPipeline)?;
         if graph.pipeline != *name {
             return Err(Error::InvalidPipeline(vec![Diagnostic {
                 severity: Severity::Error,
@@ -225,20 +236,25 @@ impl Engine {
                 column: 1,
                 path: "pipeline".into(),
                 code: "name-differs".into(),
-                message: format!("The file names the pipeline `{}`, the request `{name}`.", graph.pipeline),
+                message: format!(
+                    "The file names the pipeline `{}`, the request `{name}`.",
+                    graph.pipeline
+                ),
                 help: Some("use one name in both".into()),
             }]));
         }
         Ok(plan_of(graph, file))
     }
 
-
     /// A number that no pipeline of this data directory had before.
     async fn new_incarnation(&self) -> Result<u32, Error> {
         const KEY: &[u8] = b"incarnation";
         let _one = self.incarnations.lock().await;
         let domain = service_domain()?;
-        let last = self.store.get(&domain, KEY)?.and_then(|row| row.as_ref().try_into().ok().map(u32::from_be_bytes));
+        let last = self
+            .store
+            .get(&domain, KEY)?
+            .and_then(|row| row.as_ref().try_into().ok().map(u32::from_be_bytes));
         let next = last.unwrap_or(0) + 1;
         let change = Change { key: KEY.to_vec(), value: Some(next.to_be_bytes().to_vec().into()) };
         commit(&self.store, domain, vec![change]).await?;
@@ -264,7 +280,9 @@ fn find_orphans(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Vec<O
     let mut orphans: Vec<Orphan> = Vec::new();
     let mut from = Vec::new();
     loop {
-        let Some((key, _)) = store.scan(&domain, &from, None, 1)?.into_iter().next() else { return Ok(orphans) };
+        let Some((key, _)) = store.scan(&domain, &from, None, 1)?.into_iter().next() else {
+            return Ok(orphans);
+        };
         let Some((table, owner)) = rows::owner_of(&key) else {
             // A table without owners: on to the next one.
             from = vec![key.first().copied().unwrap_or(u8::MAX).saturating_add(1)];
@@ -298,7 +316,10 @@ fn drop_rows(store: &Store, name: &PipelineName, orphans: &[Orphan]) -> Result<V
     let domain = DomainName::of_pipeline(name);
     let mut changes = Vec::new();
     for orphan in orphans {
-        let id: NodeId = orphan.operator.parse().map_err(|e: weir_core::ids::InvalidName| Error::Defect(e.to_string()))?;
+        let id: NodeId = orphan
+            .operator
+            .parse()
+            .map_err(|e: weir_core::ids::InvalidName| Error::Defect(e.to_string()))?;
         for range in rows::operator_ranges(&id) {
             let rows = store.scan(&domain, &range.from, range.to.as_deref(), usize::MAX)?;
             changes.extend(rows.into_iter().map(|(key, _)| Change { key, value: None }));
@@ -327,7 +348,13 @@ fn same(old: &Revision, new: &Document) -> bool {
     *old.file == *new.file && *old.pins == *new.pins
 }
 
-fn answer(name: &PipelineName, revision: u32, created: bool, status: PipelineStatus, planned: Planned) -> Deployed {
+fn answer(
+    name: &PipelineName,
+    revision: u32,
+    created: bool,
+    status: PipelineStatus,
+    planned: Planned,
+) -> Deployed {
     let graph = overview::graph(&planned.plan, &Base::default(), None, &[]);
     Deployed { name: name.clone(), revision, created, status, graph, warnings: planned.warnings }
 }

@@ -29,7 +29,9 @@ pub enum Error {
     #[error("the module was not accepted")]
     InvalidModule(Value),
     /// The name and version stand for other bytes.
-    #[error("module {name}@{version} exists with other bytes ({digest}): modules are immutable, give a new version")]
+    #[error(
+        "module {name}@{version} exists with other bytes ({digest}): modules are immutable, give a new version"
+    )]
     ModuleConflict {
         /// The module's name.
         name: String,
@@ -80,10 +82,14 @@ pub enum Error {
         by: Vec<String>,
     },
     /// The idempotency key came with another body before.
-    #[error("this idempotency key was used before with another body: use a new key for a new request")]
+    #[error(
+        "this idempotency key was used before with another body: use a new key for a new request"
+    )]
     IdempotencyConflict,
     /// Neither the call nor the value has a key.
-    #[error("operator `{operator}` needs a key: name one with `?key=`, or send a value that has the operator's `key:` pointer")]
+    #[error(
+        "operator `{operator}` needs a key: name one with `?key=`, or send a value that has the operator's `key:` pointer"
+    )]
     NoKey {
         /// The operator.
         operator: String,
@@ -147,7 +153,9 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Store(error) => error.into(),
-            EngineError::NotRunning => Self::Unavailable("the pipeline takes nothing in at present".into()),
+            EngineError::NotRunning => {
+                Self::Unavailable("the pipeline takes nothing in at present".into())
+            }
             EngineError::Overloaded(operator) => Self::Busy {
                 what: format!("too much waits at operator `{operator}`"),
                 after: Duration::from_secs(1),

@@ -49,7 +49,12 @@ impl Events {
     }
 
     /// Writes one log line and tells the listeners.
-    pub(super) fn tell(&self, pipeline: &PipelineName, what: &'static str, message: impl Into<String>) {
+    pub(super) fn tell(
+        &self,
+        pipeline: &PipelineName,
+        what: &'static str,
+        message: impl Into<String>,
+    ) {
         let message = message.into();
         if what == "failed" {
             tracing::error!(%pipeline, what, "{message}");
@@ -58,7 +63,8 @@ impl Events {
         }
         let at = self.clock.now().wall;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let event = Arc::new(Lifecycle { id: kept.next, at, pipeline: pipeline.clone(), what, message });
+        let event =
+            Arc::new(Lifecycle { id: kept.next, at, pipeline: pipeline.clone(), what, message });
         kept.next += 1;
         if kept.events.len() == KEPT {
             kept.events.pop_front();
@@ -69,7 +75,10 @@ impl Events {
 
     /// The kept events with a higher id than `after` (none without it), and those
     /// to come.
-    pub(super) fn listen(&self, after: Option<u64>) -> (Vec<Arc<Lifecycle>>, broadcast::Receiver<Arc<Lifecycle>>) {
+    pub(super) fn listen(
+        &self,
+        after: Option<u64>,
+    ) -> (Vec<Arc<Lifecycle>>, broadcast::Receiver<Arc<Lifecycle>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // An id from before a restart is higher than all: then everything is new.
         let after = after.map(|id| if id >= kept.next { 0 } else { id });

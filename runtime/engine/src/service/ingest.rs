@@ -10,7 +10,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::IdempotencyConflict`], or of the store.
-    pub async fn ingest(&self, topic: &TopicName, records: NewRecords, dedupe: Option<Dedupe>) -> Result<Ingested, Error> {
+    pub async fn ingest(
+        &self,
+        topic: &TopicName,
+        records: NewRecords,
+        dedupe: Option<Dedupe>,
+    ) -> Result<Ingested, Error> {
         self.topic(topic)?;
         ask(|done| self.ingest.append(topic, records, dedupe, done)).await
     }

@@ -42,12 +42,19 @@ impl Engine {
     pub async fn pause(self: &Arc<Self>, name: &PipelineName) -> Result<Summary, Error> {
         self.change(name, |engine, pipeline| async move {
             let Some(handle) = running(&pipeline) else {
-                return Err(wrong(&pipeline, "only a loaded pipeline can be paused, `resume` loads it"));
+                return Err(wrong(
+                    &pipeline,
+                    "only a loaded pipeline can be paused, `resume` loads it",
+                ));
             };
             engine.want(&pipeline, Wanted::Paused).await?;
             handle.pause();
             pipeline.until(|status| *status == Status::Paused).await;
-            engine.events.tell(&pipeline.name, "paused", "it takes nothing in and keeps everything");
+            engine.events.tell(
+                &pipeline.name,
+                "paused",
+                "it takes nothing in and keeps everything",
+            );
             Ok(())
         })
         .await
@@ -82,7 +89,11 @@ impl Engine {
             engine.want(&pipeline, Wanted::Stopped).await?;
             if pipeline.status().0 != PipelineStatus::Stopped || pipeline.handle().is_some() {
                 engine.unload(&pipeline).await?;
-                engine.events.tell(&pipeline.name, "stopped", "its last commit is made and it is unloaded");
+                engine.events.tell(
+                    &pipeline.name,
+                    "stopped",
+                    "its last commit is made and it is unloaded",
+                );
             }
             Ok(())
         })
@@ -94,7 +105,11 @@ impl Engine {
     /// # Errors
     /// [`Error::WrongStatus`] if it is not stopped, [`Error::NotFound`], or of the
     /// store.
-    pub async fn delete_pipeline(self: &Arc<Self>, name: &PipelineName, state: StateAtDelete) -> Result<(), Error> {
+    pub async fn delete_pipeline(
+        self: &Arc<Self>,
+        name: &PipelineName,
+        state: StateAtDelete,
+    ) -> Result<(), Error> {
         let (engine, pipeline) = (self.clone(), self.pipeline(name)?);
         owned(async move {
             let _change = pipeline.change.lock().await;
@@ -107,7 +122,10 @@ impl Engine {
             let kept = match state {
                 StateAtDelete::Keep => "its state is kept for a pipeline of the same name",
                 StateAtDelete::Drop => {
-                    ask(|done| engine.store.clear_domain(&DomainName::of_pipeline(&pipeline.name), done)).await?;
+                    ask(|done| {
+                        engine.store.clear_domain(&DomainName::of_pipeline(&pipeline.name), done)
+                    })
+                    .await?;
                     "its state is removed"
                 }
             };
@@ -156,16 +174,24 @@ pub(super) async fn owned<T: Send + 'static>(
 ) -> Result<T, Error> {
     match Handle::current().spawn(work).await {
         Ok(result) => result,
-        Err(error) if error.is_panic() => Err(Error::Defect("a task panicked; the log has the place".into())),
+        Err(error) if error.is_panic() => {
+            Err(Error::Defect("a task panicked; the log has the place".into()))
+        }
         Err(_) => Err(Error::Unavailable("the engine is closing".into())),
     }
 }
 
 /// The handle of a pipeline that is up and well.
 pub(super) fn running(pipeline: &Pipeline) -> Option<DomainHandle> {
-    pipeline.handle().filter(|handle| matches!(handle.health().status, Status::Running | Status::Paused))
+    pipeline
+        .handle()
+        .filter(|handle| matches!(handle.health().status, Status::Running | Status::Paused))
 }
 
 fn wrong(pipeline: &Pipeline, help: &'static str) -> Error {
-    Error::WrongStatus { pipeline: pipeline.name.to_string(), status: pipeline.status().0.as_str(), help }
+    Error::WrongStatus {
+        pipeline: pipeline.name.to_string(),
+        status: pipeline.status().0.as_str(),
+        help,
+    }
 }

@@ -84,7 +84,8 @@ impl Engine {
     fn read_revision(&self, entry: &PipelineEntry, catalog: &Catalog) -> Result<Revision, Error> {
         let kept: Kept = decode("the status of the pipeline", &entry.status)?;
         let stored = self.registry.revision(&entry.name, entry.revision)?;
-        let stored = stored.ok_or_else(|| Error::Defect(format!("revision {} is missing", entry.revision)))?;
+        let stored = stored
+            .ok_or_else(|| Error::Defect(format!("revision {} is missing", entry.revision)))?;
         let document: Document = decode("the revision", &stored.document)?;
         let plan = plan_again(&document, catalog);
         if let Err(error) = &plan {
@@ -105,7 +106,9 @@ impl Engine {
         let started = async {
             let revision = pipeline.deployed()?;
             let plan = revision.plan.ok_or_else(|| {
-                Error::StartFailed("its stored file cannot be read by this release; deploy it again".into())
+                Error::StartFailed(
+                    "its stored file cannot be read by this release; deploy it again".into(),
+                )
             })?;
             let guests = self.guests(&plan).await?;
             self.create_topics(&plan).await?;
@@ -119,7 +122,11 @@ impl Engine {
             }
             Err(error) => {
                 let reason = error.to_string();
-                self.events.tell(&pipeline.name, "failed", format!("it could not be started: {reason}"));
+                self.events.tell(
+                    &pipeline.name,
+                    "failed",
+                    format!("it could not be started: {reason}"),
+                );
                 pipeline.set_failed(&reason);
                 Err(Error::StartFailed(reason))
             }
@@ -134,8 +141,11 @@ impl Engine {
             for (node, operator) in plan.operators() {
                 let pin = &operator.module;
                 let bytes = || registry.module_bytes(&pin.digest).map_err(|e| e.to_string());
-                let settings = Settings { config: operator.config.clone(), limits: operator.limits };
-                let failed = |why: String| Error::StartFailed(format!("operator `{}` ({pin}): {why}", node.id));
+                let settings =
+                    Settings { config: operator.config.clone(), limits: operator.limits };
+                let failed = |why: String| {
+                    Error::StartFailed(format!("operator `{}` ({pin}): {why}", node.id))
+                };
                 let factory = modules.factory(pin.digest, &bytes, &settings).map_err(failed)?;
                 let tried = factory.instantiate(Arc::new(super::resolve::NoEffects));
                 tried.map_err(|trap| failed(format!("no instance can be made: {trap}")))?;
@@ -172,7 +182,8 @@ impl Engine {
         let name = pipeline.name.clone();
         blocking(move || {
             let audit = super::audit::read(&store, &name, &plan)?;
-            let (actors, handle) = domain::build(config).map_err(|e| Error::StartFailed(e.to_string()))?;
+            let (actors, handle) =
+                domain::build(config).map_err(|e| Error::StartFailed(e.to_string()))?;
             tracing::info!(pipeline = %name, "{}", audit.line());
             Ok(Built { actors, handle, base: Base::of(&audit) })
         })
@@ -228,7 +239,10 @@ impl Engine {
                     )));
                 }
             } else if !matches!(handle.health().status, Status::Stopped | Status::Failed(_)) {
-                return Err(Error::Unavailable(format!("pipeline `{}` is still stopping; ask again later", pipeline.name)));
+                return Err(Error::Unavailable(format!(
+                    "pipeline `{}` is still stopping; ask again later",
+                    pipeline.name
+                )));
             }
         }
         pipeline.set_down();

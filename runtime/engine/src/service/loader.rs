@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
-use weir_core::{
-    description::Description,
-    guest::GuestFactory,
-    ids::ModuleDigest,
-    plan::Limits,
-};
+use weir_core::{description::Description, guest::GuestFactory, ids::ModuleDigest, plan::Limits};
 
 /// Checks modules and makes instances of them. Every method may block for as long
 /// as a compilation takes; the service calls them on threads that may.

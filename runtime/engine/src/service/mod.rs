@@ -54,7 +54,9 @@ use weir_core::{
     clock::Clock,
     ids::{Epoch, EventTime, PipelineName},
 };
-use weir_store::{Change, Commit, Disk, DomainName, Ingest, Options, Registry, Store, Threads, ViewKind};
+use weir_store::{
+    Change, Commit, Disk, DomainName, Ingest, Options, Registry, Store, Threads, ViewKind,
+};
 
 pub use self::{
     audit::{Audit, AuditEdge, AuditOperator, AuditSource},
@@ -71,7 +73,7 @@ pub use self::{
     pipeline::PipelineStatus,
     state::{CellValue, KeyState, StateQuery},
     tail::{Position, Tail},
-    topics::{ReadFrom, Page, RecordOut, RecordQuery},
+    topics::{Page, ReadFrom, RecordOut, RecordQuery},
 };
 use self::{events::Events, live::Live, pipeline::Pipeline};
 use crate::tuning::Tuning;
@@ -163,10 +165,12 @@ impl Engine {
     /// # Errors
     /// If the directory cannot be opened: locked, damaged, of another format.
     pub async fn open(config: Config) -> Result<Arc<Self>, Error> {
-        let Config { dir, disk, view, store: options, tuning, clock, modules, drain, workers } = config;
+        let Config { dir, disk, view, store: options, tuning, clock, modules, drain, workers } =
+            config;
         let store_clock = clock.clone();
         let store = blocking(move || Store::open(&dir, disk, view, store_clock, options)).await??;
-        let threads = store.spawn().map_err(|e| Error::Unavailable(format!("cannot start a thread: {e}")))?;
+        let threads =
+            store.spawn().map_err(|e| Error::Unavailable(format!("cannot start a thread: {e}")))?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let workers = Workers::new(workers.unwrap_or_else(cores))
             .map_err(|e| Error::Unavailable(format!("cannot start a thread: {e}")))?;
@@ -212,8 +216,11 @@ impl Engine {
     /// Is everything that is deployed up again?
     #[must_use]
     pub fn readiness(&self) -> Readiness {
-        let waiting: Vec<_> =
-            self.all().iter().filter_map(|pipeline| Some(format!("{}: {}", pipeline.name, pipeline.unready()?))).collect();
+        let waiting: Vec<_> = self
+            .all()
+            .iter()
+            .filter_map(|pipeline| Some(format!("{}: {}", pipeline.name, pipeline.unready()?)))
+            .collect();
         if waiting.is_empty() { Readiness::Ready } else { Readiness::Waiting(waiting) }
     }
 
@@ -235,7 +242,10 @@ impl Engine {
     /// The pipeline of this name, or a new one that is not deployed yet.
     fn pipeline_or_new(&self, name: &PipelineName) -> Arc<Pipeline> {
         let mut pipelines = self.pipelines.write().unwrap_or_else(PoisonError::into_inner);
-        pipelines.entry(name.clone()).or_insert_with(|| Arc::new(Pipeline::new(name.clone()))).clone()
+        pipelines
+            .entry(name.clone())
+            .or_insert_with(|| Arc::new(Pipeline::new(name.clone())))
+            .clone()
     }
 
     /// Drops the entry of a pipeline that is not deployed.
@@ -268,7 +278,9 @@ async fn expire_dedupe(ingest: Arc<Ingest>) {
 }
 
 /// Runs something that may block on a thread that may.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         if error.is_panic() {
             Error::Defect("a task panicked; the log has the place".into())

@@ -51,8 +51,14 @@ struct Metadata {
 
 impl Module {
     fn from_entry(entry: ModuleEntry) -> Result<Self, Error> {
-        let damaged = |why: String| Error::Defect(format!("the row of module {}@{} cannot be read: {why}", entry.name, entry.version));
-        let metadata: Metadata = serde_json::from_slice(&entry.metadata).map_err(|e| damaged(e.to_string()))?;
+        let damaged = |why: String| {
+            Error::Defect(format!(
+                "the row of module {}@{} cannot be read: {why}",
+                entry.name, entry.version
+            ))
+        };
+        let metadata: Metadata =
+            serde_json::from_slice(&entry.metadata).map_err(|e| damaged(e.to_string()))?;
         let version = entry.version.parse().map_err(|e: semver::Error| damaged(e.to_string()))?;
         Ok(Self {
             name: entry.name,
@@ -81,7 +87,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::InvalidModule`], [`Error::ModuleConflict`], or of the store.
-    pub async fn upload_module(&self, name: ModuleName, version: semver::Version, bytes: Bytes) -> Result<Uploaded, Error> {
+    pub async fn upload_module(
+        &self,
+        name: ModuleName,
+        version: semver::Version,
+        bytes: Bytes,
+    ) -> Result<Uploaded, Error> {
         // A repeat, or a conflict, need not be compiled to be known.
         if let Some(known) = self.registry.module(&name, &version.to_string())? {
             let hashed = bytes.clone();
@@ -106,9 +117,15 @@ impl Engine {
         let version = version.to_string();
         let (sender, answer) = tokio::sync::oneshot::channel();
         blocking(move || {
-            registry.put_module(&name, &version, bytes, metadata.into(), Box::new(move |result| {
-                let _ = sender.send(result);
-            }));
+            registry.put_module(
+                &name,
+                &version,
+                bytes,
+                metadata.into(),
+                Box::new(move |result| {
+                    let _ = sender.send(result);
+                }),
+            );
         })
         .await?;
         let (entry, stored) = answer.await.map_err(|_| super::store_is_closed())??;
@@ -123,10 +140,16 @@ impl Engine {
     ///
     /// # Errors
     /// Of the store.
-    pub fn list_modules(&self, after: Option<(ModuleName, semver::Version)>, limit: usize) -> Result<Vec<Module>, Error> {
+    pub fn list_modules(
+        &self,
+        after: Option<(ModuleName, semver::Version)>,
+        limit: usize,
+    ) -> Result<Vec<Module>, Error> {
         let mut modules = self.all_modules()?;
         modules.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-        modules.retain(|m| after.as_ref().is_none_or(|after| (&m.name, &m.version) > (&after.0, &after.1)));
+        modules.retain(|m| {
+            after.as_ref().is_none_or(|after| (&m.name, &m.version) > (&after.0, &after.1))
+        });
         modules.truncate(limit);
         Ok(modules)
     }
@@ -147,7 +170,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`], or of the store.
-    pub async fn module_bytes(&self, name: &ModuleName, version: &semver::Version) -> Result<(ModuleDigest, Bytes), Error> {
+    pub async fn module_bytes(
+        &self,
+        name: &ModuleName,
+        version: &semver::Version,
+    ) -> Result<(ModuleDigest, Bytes), Error> {
         let digest = self.module(name, version)?.digest;
         let registry = self.registry.clone();
         Ok((digest, blocking(move || registry.module_bytes(&digest)).await??))
@@ -157,12 +184,19 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::ModuleInUse`], [`Error::NotFound`], or of the store.
-    pub async fn delete_module(&self, name: &ModuleName, version: &semver::Version) -> Result<(), Error> {
+    pub async fn delete_module(
+        &self,
+        name: &ModuleName,
+        version: &semver::Version,
+    ) -> Result<(), Error> {
         let _deploys = self.deploys.write().await;
         let module = self.module(name, version)?;
         let by = self.users_of_module(name, version);
         if !by.is_empty() {
-            return Err(Error::ModuleInUse { module: format!("{}@{}", module.name, module.version), by });
+            return Err(Error::ModuleInUse {
+                module: format!("{}@{}", module.name, module.version),
+                by,
+            });
         }
         ask(|done| self.registry.delete_module(name, &version.to_string(), done)).await?;
         tracing::info!(module = %format!("{name}@{version}"), "module deleted");
@@ -172,10 +206,15 @@ impl Engine {
     fn users_of_module(&self, name: &ModuleName, version: &semver::Version) -> Vec<String> {
         let uses = |pipeline: &super::pipeline::Pipeline| {
             pipeline.plan().is_some_and(|plan| {
-                plan.operators().any(|(_, o)| o.module.name == *name && o.module.version == *version)
+                plan.operators()
+                    .any(|(_, o)| o.module.name == *name && o.module.version == *version)
             })
         };
-        self.all().iter().filter(|pipeline| uses(pipeline)).map(|pipeline| pipeline.name.to_string()).collect()
+        self.all()
+            .iter()
+            .filter(|pipeline| uses(pipeline))
+            .map(|pipeline| pipeline.name.to_string())
+            .collect()
     }
 
     pub(super) fn all_modules(&self) -> Result<Vec<Module>, Error> {

@@ -199,7 +199,8 @@ impl BusyShare {
                 .map(|(i, busy)| {
                     let Some(before) = self.before.get(i) else { return 0.0 };
                     let tasks = f64::from(shards.get(i).copied().unwrap_or(1).max(1));
-                    (busy.saturating_sub(*before).as_secs_f64() / (passed.as_secs_f64() * tasks)).clamp(0.0, 1.0)
+                    (busy.saturating_sub(*before).as_secs_f64() / (passed.as_secs_f64() * tasks))
+                        .clamp(0.0, 1.0)
                 })
                 .collect();
             self.before = busy.to_vec();
@@ -215,7 +216,10 @@ impl Engine {
     pub fn list_pipelines(&self, after: Option<&PipelineName>, limit: usize) -> Vec<Summary> {
         let all = self.all();
         let wanted = all.iter().filter(|pipeline| after.is_none_or(|after| pipeline.name > *after));
-        wanted.filter_map(|pipeline| self.look(pipeline).map(|overview| overview.summary)).take(limit).collect()
+        wanted
+            .filter_map(|pipeline| self.look(pipeline).map(|overview| overview.summary))
+            .take(limit)
+            .collect()
     }
 
     /// One pipeline.
@@ -256,7 +260,11 @@ impl Engine {
         let revision = pipeline.revision()?;
         let (status, reason) = pipeline.status();
         let (base, snapshot, busy) = pipeline.figures(self.clock.now());
-        let graph = revision.plan.as_ref().map(|plan| graph(plan, &base, snapshot.as_ref(), &busy)).unwrap_or_default();
+        let graph = revision
+            .plan
+            .as_ref()
+            .map(|plan| graph(plan, &base, snapshot.as_ref(), &busy))
+            .unwrap_or_default();
         let sum = |of: fn(&NodeView) -> u64| graph.nodes.iter().map(of).sum();
         let of_kind = |kind: &'static str| graph.nodes.iter().filter(move |node| node.kind == kind);
         let summary = Summary {
@@ -274,8 +282,15 @@ impl Engine {
 }
 
 /// The picture of a plan; without a snapshot, with the committed figures only.
-pub(super) fn graph(plan: &Plan, base: &Base, snapshot: Option<&Snapshot>, busy: &[f64]) -> GraphView {
-    let id = |index: u16| plan.nodes.get(usize::from(index)).map_or_else(String::new, |node| node.id.to_string());
+pub(super) fn graph(
+    plan: &Plan,
+    base: &Base,
+    snapshot: Option<&Snapshot>,
+    busy: &[f64],
+) -> GraphView {
+    let id = |index: u16| {
+        plan.nodes.get(usize::from(index)).map_or_else(String::new, |node| node.id.to_string())
+    };
     let mut nodes: Vec<_> = plan
         .nodes
         .iter()
@@ -288,7 +303,8 @@ pub(super) fn graph(plan: &Plan, base: &Base, snapshot: Option<&Snapshot>, busy:
                 records_out: base.given(&name) + live.records_out,
                 errors: live.errors,
                 retries: live.retries,
-                dead_letters: base.dead_lettered.get(&name).copied().unwrap_or(0) + live.dead_letters,
+                dead_letters: base.dead_lettered.get(&name).copied().unwrap_or(0)
+                    + live.dead_letters,
                 waiting: live.waiting,
                 running: live.running,
                 busy: busy.get(i).copied().unwrap_or(0.0),
@@ -343,10 +359,18 @@ pub(super) fn graph(plan: &Plan, base: &Base, snapshot: Option<&Snapshot>, busy:
         }
     });
     let seen = snapshot.into_iter().flat_map(|s| &s.calls);
-    let calls = seen.filter(|(from, ..)| usize::from(*from) < plan.nodes.len()).map(|(from, to, n)| {
-        let (from, to) = (id(*from), id(*to));
-        EdgeView { id: format!("{from}=>{to}"), from, to, calls: true, records: *n, ..EdgeView::default() }
-    });
+    let calls =
+        seen.filter(|(from, ..)| usize::from(*from) < plan.nodes.len()).map(|(from, to, n)| {
+            let (from, to) = (id(*from), id(*to));
+            EdgeView {
+                id: format!("{from}=>{to}"),
+                from,
+                to,
+                calls: true,
+                records: *n,
+                ..EdgeView::default()
+            }
+        });
     GraphView { edges: streams.chain(calls).collect(), nodes }
 }
 
@@ -358,8 +382,12 @@ fn entries(plan: &Plan, node: u16) -> Option<String> {
         .filter_map(|edge| {
             let entry = edge.entry as usize;
             match operator.runs {
-                Runs::Handlers => operator.description.handlers.get(entry).map(|handler| handler.name.as_str()),
-                Runs::Transform => operator.description.inputs.get(entry).map(|port| port.name.as_str()),
+                Runs::Handlers => {
+                    operator.description.handlers.get(entry).map(|handler| handler.name.as_str())
+                }
+                Runs::Transform => {
+                    operator.description.inputs.get(entry).map(|port| port.name.as_str())
+                }
             }
         })
         .collect();

@@ -96,8 +96,18 @@ enum Phase {
 
 impl Pipeline {
     pub(super) fn new(name: PipelineName) -> Self {
-        let view = View { deployed: None, phase: Phase::Down, base: Base::default(), busy: BusyShare::default() };
-        Self { name, change: tokio::sync::Mutex::default(), said: watch::Sender::new(None), view: Mutex::new(view) }
+        let view = View {
+            deployed: None,
+            phase: Phase::Down,
+            base: Base::default(),
+            busy: BusyShare::default(),
+        };
+        Self {
+            name,
+            change: tokio::sync::Mutex::default(),
+            said: watch::Sender::new(None),
+            view: Mutex::new(view),
+        }
     }
 
     pub(super) fn revision(&self) -> Option<Revision> {
@@ -131,12 +141,17 @@ impl Pipeline {
     /// What it is doing and why.
     pub(super) fn status(&self) -> (PipelineStatus, Option<String>) {
         let view = lock(&self.view);
-        let wanted = view.deployed.as_ref().map_or(Wanted::Stopped, |revision| revision.kept.wanted);
+        let wanted =
+            view.deployed.as_ref().map_or(Wanted::Stopped, |revision| revision.kept.wanted);
         match &view.phase {
             Phase::Down => (PipelineStatus::Stopped, None),
             Phase::Failed(reason) => (PipelineStatus::Failed, Some(reason.clone())),
             Phase::Starting => {
-                let status = if wanted == Wanted::Paused { PipelineStatus::Paused } else { PipelineStatus::Running };
+                let status = if wanted == Wanted::Paused {
+                    PipelineStatus::Paused
+                } else {
+                    PipelineStatus::Running
+                };
                 (status, Some("it is being loaded".into()))
             }
             Phase::Up { handle, .. } => {
@@ -144,9 +159,10 @@ impl Pipeline {
                 match health.status {
                     Status::Running => (PipelineStatus::Running, health.notice),
                     Status::Paused => (PipelineStatus::Paused, health.notice),
-                    Status::Stopping => {
-                        (PipelineStatus::Running, Some(health.notice.unwrap_or_else(|| "it is stopping".into())))
-                    }
+                    Status::Stopping => (
+                        PipelineStatus::Running,
+                        Some(health.notice.unwrap_or_else(|| "it is stopping".into())),
+                    ),
                     Status::Stopped => (PipelineStatus::Stopped, health.notice),
                     Status::Failed(reason) => (PipelineStatus::Failed, Some(reason)),
                 }
@@ -225,7 +241,9 @@ impl Pipeline {
         let snapshot = handle.map(|handle| handle.figures());
         let mut view = lock(&self.view);
         let shards: Vec<_> = match &view.deployed {
-            Some(Revision { plan: Some(plan), .. }) => plan.nodes.iter().map(|node| node.shards).collect(),
+            Some(Revision { plan: Some(plan), .. }) => {
+                plan.nodes.iter().map(|node| node.shards).collect()
+            }
             _ => Vec::new(),
         };
         let busy = match &snapshot {

@@ -21,7 +21,11 @@ pub(super) struct Catalog {
 impl Catalog {
     /// What a reference means: what it meant before, if `pins` say so, else the
     /// newest version that will do.
-    pub(super) fn resolve(&self, reference: &ModuleRef, pins: &[ModulePin]) -> Result<Resolved, Unresolved> {
+    pub(super) fn resolve(
+        &self,
+        reference: &ModuleRef,
+        pins: &[ModulePin],
+    ) -> Result<Resolved, Unresolved> {
         let Some(modules) = self.modules.get(&reference.name) else {
             let mut names: Vec<_> = self.modules.keys().map(ToString::to_string).collect();
             names.sort();
@@ -32,11 +36,18 @@ impl Catalog {
             Some(version) => Some(version),
             None => reference.select(modules.iter().map(|module| &module.version)),
         };
-        let module = version.and_then(|version| modules.iter().find(|module| module.version == *version));
+        let module =
+            version.and_then(|version| modules.iter().find(|module| module.version == *version));
         let Some(module) = module else {
-            return Err(Unresolved::Version(modules.iter().map(|module| module.version.clone()).collect()));
+            return Err(Unresolved::Version(
+                modules.iter().map(|module| module.version.clone()).collect(),
+            ));
         };
-        let pin = ModulePin { name: module.name.clone(), version: module.version.clone(), digest: module.digest };
+        let pin = ModulePin {
+            name: module.name.clone(),
+            version: module.version.clone(),
+            digest: module.digest,
+        };
         Ok(Resolved { pin, description: module.description.clone() })
     }
 }

@@ -60,7 +60,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`] for the pipeline or operator, or of the store.
-    pub async fn state_of_key(&self, name: &PipelineName, operator: &str, key: Bytes) -> Result<KeyState, Error> {
+    pub async fn state_of_key(
+        &self,
+        name: &PipelineName,
+        operator: &str,
+        key: Bytes,
+    ) -> Result<KeyState, Error> {
         let reader = self.state_reader(name, operator, None)?;
         blocking(move || {
             let mut keys = Vec::new();
@@ -75,7 +80,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotFound`] for the pipeline or operator, or of the store.
-    pub async fn state(&self, name: &PipelineName, operator: &str, query: StateQuery) -> Result<Vec<KeyState>, Error> {
+    pub async fn state(
+        &self,
+        name: &PipelineName,
+        operator: &str,
+        query: StateQuery,
+    ) -> Result<Vec<KeyState>, Error> {
         let reader = self.state_reader(name, operator, query.cell)?;
         blocking(move || {
             let mut keys = Vec::new();
@@ -97,7 +107,12 @@ impl Engine {
         .await?
     }
 
-    fn state_reader(&self, name: &PipelineName, operator: &str, cell: Option<String>) -> Result<Reader, Error> {
+    fn state_reader(
+        &self,
+        name: &PipelineName,
+        operator: &str,
+        cell: Option<String>,
+    ) -> Result<Reader, Error> {
         let plan = self.pipeline(name)?.deployed()?.plan;
         let node = plan.as_ref().and_then(|plan| plan.node(operator));
         let (id, description) = match node.map(|node| (&node.id, &node.kind)) {
@@ -109,7 +124,13 @@ impl Engine {
         {
             return Err(Error::not_found("cell", cell));
         }
-        Ok(Reader { store: self.store.clone(), domain: DomainName::of_pipeline(name), id, description, cell })
+        Ok(Reader {
+            store: self.store.clone(),
+            domain: DomainName::of_pipeline(name),
+            id,
+            description,
+            cell,
+        })
     }
 }
 
@@ -153,12 +174,14 @@ impl Reader {
             if !full {
                 return Ok(());
             }
-            range.from = if keys.last().is_some_and(|key| !key.cut.is_empty()) { behind_cell } else { next };
+            range.from =
+                if keys.last().is_some_and(|key| !key.cut.is_empty()) { behind_cell } else { next };
         }
     }
 
     fn kind(&self, row: &rows::CellRow) -> CellKind {
-        let declared = self.description.cells.iter().find(|cell| cell.name == row.cell).map(|cell| cell.kind);
+        let declared =
+            self.description.cells.iter().find(|cell| cell.name == row.cell).map(|cell| cell.kind);
         // Of a cell that the module has no more, what can be told from the row.
         declared.unwrap_or(if row.entry.is_empty() { CellKind::Value } else { CellKind::Map })
     }

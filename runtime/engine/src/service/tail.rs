@@ -24,7 +24,9 @@ pub struct Position(pub(super) Vec<(Partition, Offset)>);
 impl Position {
     /// Moves past a record.
     pub fn pass(&mut self, record: &RecordOut) {
-        if let Some((_, offset)) = self.0.iter_mut().find(|(partition, _)| *partition == record.partition) {
+        if let Some((_, offset)) =
+            self.0.iter_mut().find(|(partition, _)| *partition == record.partition)
+        {
             *offset = Offset(record.offset.0 + 1);
         }
     }

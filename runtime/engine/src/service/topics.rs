@@ -72,7 +72,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`StoreError::TopicConflict`], or another of the store.
-    pub async fn create_topic(&self, name: &TopicName, partitions: Option<u32>) -> Result<(TopicInfo, bool), Error> {
+    pub async fn create_topic(
+        &self,
+        name: &TopicName,
+        partitions: Option<u32>,
+    ) -> Result<(TopicInfo, bool), Error> {
         let existing = self.store.topic(name);
         let config = match (partitions, &existing) {
             (Some(partitions), _) => TopicConfig { partitions },
@@ -146,7 +150,11 @@ impl Engine {
                 NodeKind::Sink(Sink::Discard) | NodeKind::Operator(_) => false,
             })
         };
-        self.all().iter().filter(|p| p.plan().is_some_and(|plan| names(&plan))).map(|p| p.name.clone()).collect()
+        self.all()
+            .iter()
+            .filter(|p| p.plan().is_some_and(|plan| names(&plan)))
+            .map(|p| p.name.clone())
+            .collect()
     }
 
     /// A page of committed records, partition after partition.
@@ -164,7 +172,12 @@ impl Engine {
     }
 }
 
-fn read_page(store: &Store, topic: &TopicName, mut at: Position, limit: usize) -> Result<Page, Error> {
+fn read_page(
+    store: &Store,
+    topic: &TopicName,
+    mut at: Position,
+    limit: usize,
+) -> Result<Page, Error> {
     let mut page = Page::default();
     let mut bytes = 0;
     let mut more = false;
@@ -211,7 +224,11 @@ pub(super) fn unpack(partition: Partition, first: Offset, batch: &Batch) -> Vec<
 
 impl Position {
     /// The beginning of a reading.
-    pub(super) fn start(info: &TopicInfo, only: Option<Partition>, from: ReadFrom) -> Result<Self, Error> {
+    pub(super) fn start(
+        info: &TopicInfo,
+        only: Option<Partition>,
+        from: ReadFrom,
+    ) -> Result<Self, Error> {
         let mut position = Self(Vec::new());
         for (number, partition) in (0..).map(Partition).zip(&info.partitions) {
             if only.is_none_or(|only| only == number) {
@@ -224,7 +241,9 @@ impl Position {
             }
         }
         match (only, position.0.is_empty()) {
-            (Some(only), true) => Err(Error::not_found("partition", format!("{only} of topic {}", info.name))),
+            (Some(only), true) => {
+                Err(Error::not_found("partition", format!("{only} of topic {}", info.name)))
+            }
             _ => Ok(position),
         }
     }
@@ -264,7 +283,9 @@ impl FromStr for Position {
         let pairs: Option<Vec<_>> = text.split('.').map(pair).collect();
         pairs.map(Self).ok_or_else(|| {
             let text: String = text.chars().take(80).collect();
-            Error::BadRequest(format!("`{text}` is not a position; use one that an answer gave, such as `0-12.1-7`"))
+            Error::BadRequest(format!(
+                "`{text}` is not a position; use one that an answer gave, such as `0-12.1-7`"
+            ))
         })
     }
 }
@@ -276,7 +297,9 @@ impl FromStr for ReadFrom {
             "earliest" => Ok(Self::Earliest),
             "latest" => Ok(Self::Latest),
             offset => offset.parse().map(|offset| Self::Offset(Offset(offset))).map_err(|_| {
-                Error::BadRequest(format!("`from` is `earliest`, `latest` or an offset, not `{text}`"))
+                Error::BadRequest(format!(
+                    "`from` is `earliest`, `latest` or an offset, not `{text}`"
+                ))
             }),
         }
     }

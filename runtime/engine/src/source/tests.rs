@@ -1,8 +1,4 @@
-use std::{
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use weir_core::{
     batch::{Batch, Event, NO_TIMESTAMP},
@@ -25,7 +21,9 @@ impl Clock for Still {
 /// A topic `t` whose record `i` of partition `p` is `{"at": i}` at time `10 * i`.
 fn store(lengths: &[i64]) -> Arc<Store> {
     let disk = Arc::new(SimDisk::new(1));
-    let store = Store::open(Path::new("/d"), disk, ViewKind::Memory, Arc::new(Still), Options::default()).unwrap();
+    let store =
+        Store::open(Path::new("/d"), disk, ViewKind::Memory, Arc::new(Still), Options::default())
+            .unwrap();
     let topic = "t".parse().unwrap();
     store.create_topic(&topic, TopicConfig { partitions: lengths.len() as u32 }, Box::new(|_| {}));
     store.step();
@@ -33,10 +31,21 @@ fn store(lengths: &[i64]) -> Arc<Store> {
     for (partition, length) in lengths.iter().enumerate() {
         let mut records = Batch::default();
         for i in 0..*length {
-            let value = format!(r#"{{"at":{}}}"#, if i == 2 { "null".into() } else { i.to_string() });
-            records.push(Event { timestamp: 10 * i, key: None, value: value.as_bytes(), port: 0, origin: None });
+            let value =
+                format!(r#"{{"at":{}}}"#, if i == 2 { "null".into() } else { i.to_string() });
+            records.push(Event {
+                timestamp: 10 * i,
+                key: None,
+                value: value.as_bytes(),
+                port: 0,
+                origin: None,
+            });
         }
-        appends.push(Append { topic: topic.clone(), partition: Partition(partition as u32), records: Arc::new(records) });
+        appends.push(Append {
+            topic: topic.clone(),
+            partition: Partition(partition as u32),
+            records: Arc::new(records),
+        });
     }
     let commit = Commit { domain: DomainName::ingest(), epoch: Epoch(0), rows: vec![], appends };
     store.submit(commit.into(), Box::new(|outcome| assert!(outcome.is_ok())));
@@ -66,7 +75,9 @@ fn read_all(shard: &mut SourceShard, store: &Store) -> Vec<(u32, u64)> {
 #[test]
 fn partitions_take_turns_and_each_is_read_once_in_order() {
     let store = store(&[5, 0, 4]);
-    let readers = (0..3).map(|p| Reader::beginning(Partition(p), Start::Earliest, Offset(0), Offset(9))).collect();
+    let readers = (0..3)
+        .map(|p| Reader::beginning(Partition(p), Start::Earliest, Offset(0), Offset(9)))
+        .collect();
     let mut shard = SourceShard::new(3, 0, &source(Start::Earliest, None), readers);
     assert!(shard.has_changed(), "the beginning is committed, so that it stays the beginning");
     assert_eq!(

@@ -49,7 +49,8 @@ impl Client {
                 self.server
             ),
             Err(error) => {
-                return Err(error).with_context(|| format!("the server at {} broke off", self.server));
+                return Err(error)
+                    .with_context(|| format!("the server at {} broke off", self.server));
             }
         };
         if response.status().is_success() {

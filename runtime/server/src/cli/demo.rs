@@ -122,7 +122,10 @@ impl Scene {
         let path = format!("/modules?name={name}&version={VERSION}");
         let request = client.request(Method::POST, &path).body(bytes.to_vec());
         let module = client.json(request).await.with_context(|| format!("module {name}"))?;
-        println!("weir: uploaded {name}@{VERSION}, compiled in {} ms", module["report"]["compile_ms"]);
+        println!(
+            "weir: uploaded {name}@{VERSION}, compiled in {} ms",
+            module["report"]["compile_ms"]
+        );
         Ok(())
     }
 
@@ -186,7 +189,10 @@ impl Scene {
 }
 
 fn hint(path: &Path) -> String {
-    format!("{} cannot be read: run `make demo` in Weir's sources, or name it by a flag", path.display())
+    format!(
+        "{} cannot be read: run `make demo` in Weir's sources, or name it by a flag",
+        path.display()
+    )
 }
 
 fn live_id(n: u64) -> String {

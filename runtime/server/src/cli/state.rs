@@ -51,11 +51,8 @@ pub(super) async fn show_key(client: &Client, path: &str, key: &str, out: &Outpu
 }
 
 pub(super) async fn show(client: &Client, args: &StateArgs, out: &Output) -> Result<()> {
-    let mut path = format!(
-        "/pipelines/{}/operators/{}/state",
-        encode(&args.pipeline),
-        encode(&args.operator)
-    );
+    let mut path =
+        format!("/pipelines/{}/operators/{}/state", encode(&args.pipeline), encode(&args.operator));
     if let Some(key) = &args.key {
         return show_key(client, &path, key, out).await;
     }

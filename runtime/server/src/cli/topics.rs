@@ -68,8 +68,8 @@ pub(super) async fn send(client: &Client, args: &SendArgs, out: &Output) -> Resu
         let length = text.len() as u64;
         (Box::new(std::io::Cursor::new(text)), length)
     } else if let Some(file) = &args.file {
-        let open =
-            std::fs::File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let open = std::fs::File::open(file)
+            .with_context(|| format!("{} cannot be read", file.display()))?;
         let length = open.metadata()?.len();
         (Box::new(std::io::BufReader::new(open)), length)
     } else {
@@ -89,7 +89,9 @@ pub(super) async fn send(client: &Client, args: &SendArgs, out: &Output) -> Resu
         chunk.push('\n');
         in_chunk += 1;
         if chunk.len() >= CHUNK_BYTES || in_chunk >= CHUNK_RECORDS {
-            append(client, &path, std::mem::take(&mut chunk)).await.with_context(|| so_far(sent))?;
+            append(client, &path, std::mem::take(&mut chunk))
+                .await
+                .with_context(|| so_far(sent))?;
             sent += std::mem::take(&mut in_chunk) as u64;
         }
     }

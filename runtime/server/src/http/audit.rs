@@ -17,6 +17,9 @@ pub(super) fn routes() -> Router<App> {
 /// What was taken and what became of it, as of the last commit.
 #[utoipa::path(get, operation_id = "get_audit", path = "/v1/pipelines/{pipeline}/audit", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = Audit), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn audit(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<Audit>, Problem> {
+pub(super) async fn audit(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<Audit>, Problem> {
     Ok(Json(app.engine.audit(&name(&pipeline)?).await?.into()))
 }

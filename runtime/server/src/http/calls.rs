@@ -142,7 +142,10 @@ pub(super) async fn status(
 /// ended, its result counts.
 #[utoipa::path(post, operation_id = "cancel_invocation", path = "/v1/invocations/{id}/cancel", tag = "calls", params(("id" = String, Path)),
     responses((status = 200, description = "How far it is now.", body = Invocation), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn cancel(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Invocation>, Problem> {
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<Json<Invocation>, Problem> {
     Ok(Json(app.engine.cancel(name(&id)?).await?.into()))
 }
 
@@ -170,9 +173,13 @@ fn idempotency(
     value: &[u8],
 ) -> Result<Option<Idempotency>, Problem> {
     let Some(name) = headers.get("idempotency-key") else { return Ok(None) };
-    let name = name.to_str().ok().filter(|name| (1..=255).contains(&name.len())).ok_or_else(|| {
-        Problem::bad_request("bad-header", "`Idempotency-Key` is 1 to 255 visible ASCII characters.")
-    })?;
+    let name =
+        name.to_str().ok().filter(|name| (1..=255).contains(&name.len())).ok_or_else(|| {
+            Problem::bad_request(
+                "bad-header",
+                "`Idempotency-Key` is 1 to 255 visible ASCII characters.",
+            )
+        })?;
     let mut hash = Sha256::new();
     for part in target {
         hash.update((part.len() as u64).to_be_bytes());
@@ -191,6 +198,9 @@ fn idempotency(
 
 fn duration(name: &str, text: &str) -> Result<Duration, Problem> {
     weir_core::spec::units::parse_duration(text).map_err(|error| {
-        Problem::bad_request("bad-parameter", format!("`{name}` is not valid: {}", super::problem::sentence(&error.to_string())))
+        Problem::bad_request(
+            "bad-parameter",
+            format!("`{name}` is not valid: {}", super::problem::sentence(&error.to_string())),
+        )
     })
 }

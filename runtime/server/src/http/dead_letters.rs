@@ -50,16 +50,23 @@ pub(super) async fn list(
     let limit = page_size(query.limit, 100)?;
     let after = match &query.after {
         Some(cursor) => {
-            let (operator, id) = cursor.split_once('.').ok_or_else(|| Problem::bad_cursor(cursor))?;
+            let (operator, id) =
+                cursor.split_once('.').ok_or_else(|| Problem::bad_cursor(cursor))?;
             Some((operator.to_owned(), name(id)?))
         }
         None => None,
     };
     let operator = query.operator.filter(|operator| !operator.is_empty());
-    let page = app.engine.dead_letters(&name(&pipeline)?, DeadLetterQuery { operator, after, limit }).await?;
+    let page = app
+        .engine
+        .dead_letters(&name(&pipeline)?, DeadLetterQuery { operator, after, limit })
+        .await?;
     let last = page.letters.last().filter(|_| page.more);
     let next = last.map(|letter| format!("{}.{}", letter.operator, letter.id));
-    Ok(Json(DeadLetterList { dead_letters: page.letters.into_iter().map(DeadLetter::from).collect(), next }))
+    Ok(Json(DeadLetterList {
+        dead_letters: page.letters.into_iter().map(DeadLetter::from).collect(),
+        next,
+    }))
 }
 
 /// Discards a dead letter: it is gone for good, and a key that it blocks goes on.

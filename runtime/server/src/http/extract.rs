@@ -43,7 +43,8 @@ impl From<QueryRejection> for Problem {
 /// # Errors
 /// 400 with the rule.
 pub(super) fn name<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Problem> {
-    text.parse().map_err(|error: T::Err| Problem::bad_request("bad-name", sentence(&error.to_string())))
+    text.parse()
+        .map_err(|error: T::Err| Problem::bad_request("bad-name", sentence(&error.to_string())))
 }
 
 /// How many items a page has: `limit`, at most 1,000.
@@ -75,7 +76,10 @@ pub(super) fn bad_json(error: &serde_json::Error, line: usize) -> Problem {
     let line = (line + error.line()).saturating_sub(1).max(1);
     let column = error.column().max(1);
     let code = if error.is_data() { "bad-shape" } else { "bad-json" };
-    let detail = format!("The body is not what is expected at line {line}, column {column}: {}", sentence(&message));
+    let detail = format!(
+        "The body is not what is expected at line {line}, column {column}: {}",
+        sentence(&message)
+    );
     Problem::bad_request(code, detail).with_errors(vec![Detail {
         line: u32::try_from(line).ok(),
         column: u32::try_from(column).ok(),
@@ -89,7 +93,10 @@ pub(super) fn bad_json(error: &serde_json::Error, line: usize) -> Problem {
 #[must_use]
 pub(super) fn query_bytes(uri: &Uri, name: &str) -> Option<Bytes> {
     let pairs = uri.query()?.split('&');
-    let value = pairs.filter_map(|pair| pair.split_once('=').or(Some((pair, "")))).find(|(n, _)| *n == name)?.1;
+    let value = pairs
+        .filter_map(|pair| pair.split_once('=').or(Some((pair, ""))))
+        .find(|(n, _)| *n == name)?
+        .1;
     Some(key_bytes(&percent_decode(value, true)))
 }
 
@@ -116,7 +123,8 @@ fn percent_decode(text: &str, plus_is_space: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;
     while let Some(byte) = bytes.get(i) {
-        let hex = || u8::from_str_radix(std::str::from_utf8(bytes.get(i + 1..i + 3)?).ok()?, 16).ok();
+        let hex =
+            || u8::from_str_radix(std::str::from_utf8(bytes.get(i + 1..i + 3)?).ok()?, 16).ok();
         match (byte, hex()) {
             (b'%', Some(decoded)) => {
                 out.push(decoded);
@@ -141,7 +149,9 @@ pub(super) fn media_type(headers: &axum::http::HeaderMap) -> Option<String> {
 #[must_use]
 pub(super) fn wants_events(headers: &axum::http::HeaderMap) -> bool {
     headers.get_all(header::ACCEPT).iter().any(|accept| {
-        accept.to_str().is_ok_and(|accept| accept.to_ascii_lowercase().contains("text/event-stream"))
+        accept
+            .to_str()
+            .is_ok_and(|accept| accept.to_ascii_lowercase().contains("text/event-stream"))
     })
 }
 

@@ -14,7 +14,10 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::StreamExt;
-use tower::{ServiceBuilder, limit::GlobalConcurrencyLimitLayer, load_shed::LoadShedLayer, timeout::TimeoutLayer};
+use tower::{
+    ServiceBuilder, limit::GlobalConcurrencyLimitLayer, load_shed::LoadShedLayer,
+    timeout::TimeoutLayer,
+};
 
 use super::problem::Problem;
 
@@ -63,7 +66,10 @@ const DRAINED: u64 = 1 << 30;
 /// off.
 pub(super) async fn body(request: Request, limit: Limit) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
-    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
+    let announced = parts
+        .headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
     // Such a client sends the body only when it is asked to.
     let waits = parts.headers.contains_key(header::EXPECT);
     let mut stream = body.into_data_stream();
@@ -83,11 +89,17 @@ pub(super) async fn body(request: Request, limit: Limit) -> Result<Bytes, Proble
                     StatusCode::REQUEST_TIMEOUT,
                     "body-timeout",
                     "The body did not come",
-                    format!("The body paused for more than {} s. Send it without pauses.", PAUSE.as_secs()),
+                    format!(
+                        "The body paused for more than {} s. Send it without pauses.",
+                        PAUSE.as_secs()
+                    ),
                 ));
             }
             Ok(Some(Err(error))) => {
-                return Err(Problem::bad_request("body-broken", format!("The body broke off: {error}.")));
+                return Err(Problem::bad_request(
+                    "body-broken",
+                    format!("The body broke off: {error}."),
+                ));
             }
             Ok(Some(Ok(part))) => part,
             Ok(None) => break,
@@ -112,8 +124,12 @@ pub(super) async fn body(request: Request, limit: Limit) -> Result<Bytes, Proble
 ///
 /// # Errors
 /// 429 if too much is on its way already.
-pub(super) fn room(of: &Arc<Semaphore>, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Problem> {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
+pub(super) fn room(
+    of: &Arc<Semaphore>,
+    headers: &HeaderMap,
+) -> Result<OwnedSemaphorePermit, Problem> {
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
     let kib = announced.unwrap_or(RECORDS.bytes).min(RECORDS.bytes).div_ceil(1024).max(1);
     of.clone().try_acquire_many_owned(u32::try_from(kib).unwrap_or(u32::MAX)).map_err(|_| {
         Problem::new(
@@ -141,7 +157,11 @@ pub(super) fn waiting<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Ro
     guard(routes, 8_192, Duration::from_secs(600))
 }
 
-fn guard<S: Clone + Send + Sync + 'static>(routes: Router<S>, at_once: usize, within: Duration) -> Router<S> {
+fn guard<S: Clone + Send + Sync + 'static>(
+    routes: Router<S>,
+    at_once: usize,
+    within: Duration,
+) -> Router<S> {
     routes.layer(
         ServiceBuilder::new()
             .layer(HandleErrorLayer::new(refused))

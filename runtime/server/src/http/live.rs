@@ -28,7 +28,9 @@ pub(super) async fn live(State(app): State<App>, headers: HeaderMap) -> Result<R
     Ok(sse::respond(&app, permit, futures::stream::unfold((ready, feed), next)))
 }
 
-async fn next((mut ready, mut feed): (VecDeque<String>, LiveFeed)) -> Option<(String, (VecDeque<String>, LiveFeed))> {
+async fn next(
+    (mut ready, mut feed): (VecDeque<String>, LiveFeed),
+) -> Option<(String, (VecDeque<String>, LiveFeed))> {
     if let Some(text) = ready.pop_front() {
         return Some((text, (ready, feed)));
     }
@@ -53,7 +55,12 @@ async fn next((mut ready, mut feed): (VecDeque<String>, LiveFeed)) -> Option<(St
 
 fn figures(sample: &weir_engine::service::Figures) -> String {
     let mut out = String::new();
-    sse::write(&mut out, Some("figures"), None, &serde_json::to_string(&Figures::from(sample)).unwrap_or_default());
+    sse::write(
+        &mut out,
+        Some("figures"),
+        None,
+        &serde_json::to_string(&Figures::from(sample)).unwrap_or_default(),
+    );
     out
 }
 

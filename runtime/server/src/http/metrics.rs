@@ -19,7 +19,10 @@ use super::{
 };
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).route("/metrics", get(metrics))
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
 }
 
 /// The process answers.
@@ -37,9 +40,14 @@ pub(super) async fn readyz(State(app): State<App>) -> Response {
         Readiness::Waiting(pipelines) => {
             let errors = pipelines
                 .into_iter()
-                .map(|message| Detail { code: "not-recovered".into(), message, ..Detail::default() })
+                .map(|message| Detail {
+                    code: "not-recovered".into(),
+                    message,
+                    ..Detail::default()
+                })
                 .collect();
-            let detail = "Not everything that is deployed has recovered. `errors` says what has not.";
+            let detail =
+                "Not everything that is deployed has recovered. `errors` says what has not.";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
                 .retry_after(std::time::Duration::from_secs(1))
                 .with_errors(errors)
@@ -64,7 +72,11 @@ fn text(app: &App) -> String {
     for overview in &overviews {
         let status = overview.summary.status.as_str();
         let up = u8::from(status == "running");
-        let _ = writeln!(out, "weir_pipeline_up{{pipeline=\"{}\",status=\"{status}\"}} {up}", overview.summary.name);
+        let _ = writeln!(
+            out,
+            "weir_pipeline_up{{pipeline=\"{}\",status=\"{status}\"}} {up}",
+            overview.summary.name
+        );
     }
     type Figure = (&'static str, &'static str, &'static str, fn(&NodeView) -> f64);
     let figures: [Figure; 10] = [
@@ -76,20 +88,33 @@ fn text(app: &App) -> String {
         ("weir_node_waiting", "gauge", "Events taken in and not begun.", |n| n.waiting as f64),
         ("weir_node_running", "gauge", "Invocations begun and not ended.", |n| n.running as f64),
         ("weir_node_busy_ratio", "gauge", "Share of time at work.", |n| n.busy),
-        ("weir_node_blocked", "gauge", "1 if an output has no credit.", |n| f64::from(u8::from(n.blocked))),
+        ("weir_node_blocked", "gauge", "1 if an output has no credit.", |n| {
+            f64::from(u8::from(n.blocked))
+        }),
         ("weir_source_behind", "gauge", "Records that a source has not read.", |n| n.behind as f64),
     ];
     for (metric, kind, help, of) in figures {
         head(&mut out, metric, kind, help);
         for overview in &overviews {
             let nodes = overview.graph.nodes.iter();
-            for node in nodes.filter(|node| metric != "weir_source_behind" || node.kind == "source") {
+            for node in nodes.filter(|node| metric != "weir_source_behind" || node.kind == "source")
+            {
                 let pipeline = &overview.summary.name;
-                let _ = writeln!(out, "{metric}{{pipeline=\"{pipeline}\",node=\"{}\"}} {}", node.id, of(node));
+                let _ = writeln!(
+                    out,
+                    "{metric}{{pipeline=\"{pipeline}\",node=\"{}\"}} {}",
+                    node.id,
+                    of(node)
+                );
             }
         }
     }
-    head(&mut out, "weir_edge_records_total", "counter", "Events sent over a stream, or calls seen.");
+    head(
+        &mut out,
+        "weir_edge_records_total",
+        "counter",
+        "Events sent over a stream, or calls seen.",
+    );
     for overview in &overviews {
         for edge in &overview.graph.edges {
             let kind = if edge.calls { "call" } else { "stream" };
@@ -107,7 +132,8 @@ fn text(app: &App) -> String {
     head(&mut out, "weir_topic_records", "gauge", "Records that a topic keeps.");
     let topics = app.engine.list_topics(None, usize::MAX);
     for topic in &topics {
-        let records: u64 = topic.partitions.iter().map(|p| p.next.0.saturating_sub(p.first.0)).sum();
+        let records: u64 =
+            topic.partitions.iter().map(|p| p.next.0.saturating_sub(p.first.0)).sum();
         let _ = writeln!(out, "weir_topic_records{{topic=\"{}\"}} {records}", topic.name);
     }
     head(&mut out, "weir_topic_bytes", "gauge", "Bytes of a topic on disk.");

@@ -8,7 +8,10 @@
 //!
 //! Every refusal, from wherever it comes, is a [`problem::Problem`].
 
-#![expect(clippy::result_large_err, reason = "a problem is made once per refused request and moved into the answer")]
+#![expect(
+    clippy::result_large_err,
+    reason = "a problem is made once per refused request and moved into the answer"
+)]
 
 mod audit;
 mod calls;
@@ -40,7 +43,8 @@ use axum::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_http::{
-    catch_panic::CatchPanicLayer, compression::CompressionLayer, set_header::SetResponseHeaderLayer, trace::TraceLayer,
+    catch_panic::CatchPanicLayer, compression::CompressionLayer,
+    set_header::SetResponseHeaderLayer, trace::TraceLayer,
 };
 use weir_engine::service::Engine;
 
@@ -79,7 +83,6 @@ impl App {
 }
 
 /// Everything that is served. Streams end when `closing` becomes true.
-#[must_use]
 pub fn router(engine: Arc<Engine>, closing: watch::Receiver<bool>) -> Router {
     let app = App {
         engine,
@@ -147,7 +150,10 @@ fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
     tracing::error!(panic = text, "a request panicked");
-    Problem::defect("The request hit a defect; the log of the server has the place. Nothing else is affected.").into_response()
+    Problem::defect(
+        "The request hit a defect; the log of the server has the place. Nothing else is affected.",
+    )
+    .into_response()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use super::{
 use crate::wire::module::{ModuleDetail, ModuleList, ModuleSummary, Report, Stored};
 
 pub(super) fn routes() -> Router<App> {
-    let slow = Router::new().route("/v1/modules/check", post(check)).route("/v1/modules", post(upload));
+    let slow =
+        Router::new().route("/v1/modules/check", post(check)).route("/v1/modules", post(upload));
     let quick = Router::new()
         .route("/v1/modules", get(list))
         .route("/v1/modules/{name}/{version}", get(detail).delete(remove))
@@ -57,9 +58,16 @@ pub(super) struct ListQuery {
         (status = 409, description = "The name and version stand for other bytes.", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "Not accepted: `errors` says why.", body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn upload(State(app): State<App>, Query(query): Query<Upload>, request: Request) -> Result<Response, Problem> {
+pub(super) async fn upload(
+    State(app): State<App>,
+    Query(query): Query<Upload>,
+    request: Request,
+) -> Result<Response, Problem> {
     let missing = |what: &str| {
-        Problem::bad_request("bad-parameter", format!("The query needs `{what}`: POST /v1/modules?name=order&version=1.0.0."))
+        Problem::bad_request(
+            "bad-parameter",
+            format!("The query needs `{what}`: POST /v1/modules?name=order&version=1.0.0."),
+        )
     };
     let module = name(&query.name.ok_or_else(|| missing("name"))?)?;
     let version = version(&query.version.ok_or_else(|| missing("version"))?)?;
@@ -74,14 +82,20 @@ pub(super) async fn upload(State(app): State<App>, Query(query): Query<Upload>, 
     request_body(description = "As for an upload.", content((Vec<u8> = "application/wasm"), (Vec<u8> = "multipart/form-data"))),
     responses((status = 200, description = "The report; `ok` says whether it would be accepted.", body = Report),
         (status = 413, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Json<serde_json::Value>, Problem> {
+pub(super) async fn check(
+    State(app): State<App>,
+    request: Request,
+) -> Result<Json<serde_json::Value>, Problem> {
     let bytes = module_bytes(request).await?;
     Ok(Json(app.engine.check_module(bytes).await?))
 }
 
 /// Lists modules.
 #[utoipa::path(get, operation_id = "list_modules", path = "/v1/modules", tag = "modules", params(ListQuery), responses((status = 200, body = ModuleList)))]
-pub(super) async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Json<ModuleList>, Problem> {
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<ModuleList>, Problem> {
     let limit = page_size(query.limit, 100)?;
     let after = match &query.after {
         Some(cursor) => {
@@ -91,7 +105,9 @@ pub(super) async fn list(State(app): State<App>, Query(query): Query<ListQuery>)
         None => None,
     };
     let modules = app.engine.list_modules(after, limit)?;
-    let next = (modules.len() == limit).then(|| modules.last().map(|m| format!("{}@{}", m.name, m.version))).flatten();
+    let next = (modules.len() == limit)
+        .then(|| modules.last().map(|m| format!("{}@{}", m.name, m.version)))
+        .flatten();
     Ok(Json(ModuleList { modules: modules.iter().map(ModuleSummary::from).collect(), next }))
 }
 
@@ -108,7 +124,10 @@ pub(super) async fn detail(
 /// The bytes as they were uploaded.
 #[utoipa::path(get, operation_id = "get_module_bytes", path = "/v1/modules/{name}/{version}/wasm", tag = "modules", params(("name" = String, Path), ("version" = String, Path)),
     responses((status = 200, body = Vec<u8>, content_type = "application/wasm"), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn wasm(State(app): State<App>, Path((module, v)): Path<(String, String)>) -> Result<Response, Problem> {
+pub(super) async fn wasm(
+    State(app): State<App>,
+    Path((module, v)): Path<(String, String)>,
+) -> Result<Response, Problem> {
     let (digest, bytes) = app.engine.module_bytes(&name(&module)?, &version(&v)?).await?;
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
@@ -116,7 +135,8 @@ pub(super) async fn wasm(State(app): State<App>, Path((module, v)): Path<(String
     if let Ok(etag) = HeaderValue::from_str(&format!("\"{digest}\"")) {
         headers.insert(header::ETAG, etag);
     }
-    if let Ok(file) = HeaderValue::from_str(&format!("attachment; filename=\"{module}-{v}.wasm\"")) {
+    if let Ok(file) = HeaderValue::from_str(&format!("attachment; filename=\"{module}-{v}.wasm\""))
+    {
         headers.insert(header::CONTENT_DISPOSITION, file);
     }
     Ok(response)
@@ -126,14 +146,20 @@ pub(super) async fn wasm(State(app): State<App>, Path((module, v)): Path<(String
 #[utoipa::path(delete, operation_id = "delete_module", path = "/v1/modules/{name}/{version}", tag = "modules", params(("name" = String, Path), ("version" = String, Path)),
     responses((status = 204), (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "Pipelines use it.", body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn remove(State(app): State<App>, Path((module, v)): Path<(String, String)>) -> Result<StatusCode, Problem> {
+pub(super) async fn remove(
+    State(app): State<App>,
+    Path((module, v)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
     app.engine.delete_module(&name(&module)?, &version(&v)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 fn version(text: &str) -> Result<semver::Version, Problem> {
     text.parse().map_err(|error| {
-        Problem::bad_request("bad-version", format!("`{text}` is not a version such as `1.0.0`: {error}."))
+        Problem::bad_request(
+            "bad-version",
+            format!("`{text}` is not a version such as `1.0.0`: {error}."),
+        )
     })
 }
 
@@ -150,7 +176,9 @@ async fn module_bytes(request: Request) -> Result<Bytes, Problem> {
     let mut request = Request::new(axum::body::Body::from(whole));
     request.headers_mut().extend(type_header.map(|value| (header::CONTENT_TYPE, value)));
     request.extensions_mut().insert(axum::extract::DefaultBodyLimit::disable());
-    let bad = |error: String| Problem::bad_request("bad-form", format!("The form cannot be read: {error}."));
+    let bad = |error: String| {
+        Problem::bad_request("bad-form", format!("The form cannot be read: {error}."))
+    };
     let mut form = Multipart::from_request(request, &()).await.map_err(|e| bad(e.body_text()))?;
     while let Some(field) = form.next_field().await.map_err(|e| bad(e.body_text()))? {
         if field.name() == Some("module") {

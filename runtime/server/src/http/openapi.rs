@@ -3,7 +3,9 @@
 use axum::{Json, Router, routing::get};
 use utoipa::OpenApi;
 
-use super::{App, audit, calls, dead_letters, live, metrics, modules, pipelines, records, state, topics};
+use super::{
+    App, audit, calls, dead_letters, live, metrics, modules, pipelines, records, state, topics,
+};
 use crate::wire::live::Lifecycle;
 
 #[derive(OpenApi)]

@@ -18,7 +18,9 @@ use super::{
     modules::ListQuery,
     problem::{Detail, Problem},
 };
-use crate::wire::pipeline::{Applied, Pipeline, PipelineList, PipelineSummary, Revision, RevisionList};
+use crate::wire::pipeline::{
+    Applied, Pipeline, PipelineList, PipelineSummary, Revision, RevisionList,
+};
 
 pub(super) fn routes() -> Router<App> {
     let slow = Router::new()
@@ -84,25 +86,37 @@ pub(super) async fn apply(
 
 /// Lists pipelines.
 #[utoipa::path(get, operation_id = "list_pipelines", path = "/v1/pipelines", tag = "pipelines", params(ListQuery), responses((status = 200, body = PipelineList)))]
-pub(super) async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Json<PipelineList>, Problem> {
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<PipelineList>, Problem> {
     let limit = page_size(query.limit, 100)?;
     let after = query.after.as_deref().map(name).transpose()?;
     let found = app.engine.list_pipelines(after.as_ref(), limit);
     let next = (found.len() == limit).then(|| found.last().map(|p| p.name.to_string())).flatten();
-    Ok(Json(PipelineList { pipelines: found.into_iter().map(PipelineSummary::from).collect(), next }))
+    Ok(Json(PipelineList {
+        pipelines: found.into_iter().map(PipelineSummary::from).collect(),
+        next,
+    }))
 }
 
 /// One pipeline with its graph and live figures.
 #[utoipa::path(get, operation_id = "get_pipeline", path = "/v1/pipelines/{pipeline}", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = Pipeline), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn detail(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<Pipeline>, Problem> {
+pub(super) async fn detail(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<Pipeline>, Problem> {
     Ok(Json(app.engine.overview(&name(&pipeline)?)?.into()))
 }
 
 /// Its revisions, the oldest first.
 #[utoipa::path(get, operation_id = "list_revisions", path = "/v1/pipelines/{pipeline}/revisions", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = RevisionList), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn revisions(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<RevisionList>, Problem> {
+pub(super) async fn revisions(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<RevisionList>, Problem> {
     let revisions = app.engine.revisions(&name(&pipeline)?).await?;
     Ok(Json(RevisionList { revisions: revisions.into_iter().map(Revision::from).collect() }))
 }
@@ -111,7 +125,10 @@ pub(super) async fn revisions(State(app): State<App>, Path(pipeline): Path<Strin
 #[utoipa::path(post, operation_id = "pause_pipeline", path = "/v1/pipelines/{pipeline}/pause", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = PipelineSummary), (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 409, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn pause(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<PipelineSummary>, Problem> {
+pub(super) async fn pause(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<PipelineSummary>, Problem> {
     Ok(Json(app.engine.pause(&name(&pipeline)?).await?.into()))
 }
 
@@ -119,14 +136,20 @@ pub(super) async fn pause(State(app): State<App>, Path(pipeline): Path<String>) 
 #[utoipa::path(post, operation_id = "resume_pipeline", path = "/v1/pipelines/{pipeline}/resume", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = PipelineSummary), (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "It could not be started.", body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn resume(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<PipelineSummary>, Problem> {
+pub(super) async fn resume(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<PipelineSummary>, Problem> {
     Ok(Json(app.engine.resume(&name(&pipeline)?).await?.into()))
 }
 
 /// Makes a last commit and unloads it.
 #[utoipa::path(post, operation_id = "stop_pipeline", path = "/v1/pipelines/{pipeline}/stop", tag = "pipelines", params(("pipeline" = String, Path)),
     responses((status = 200, body = PipelineSummary), (status = 404, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn stop(State(app): State<App>, Path(pipeline): Path<String>) -> Result<Json<PipelineSummary>, Problem> {
+pub(super) async fn stop(
+    State(app): State<App>,
+    Path(pipeline): Path<String>,
+) -> Result<Json<PipelineSummary>, Problem> {
     Ok(Json(app.engine.stop(&name(&pipeline)?).await?.into()))
 }
 
@@ -156,13 +179,18 @@ fn not_utf8(body: &[u8], error: &std::str::Utf8Error) -> Problem {
     let before = body.get(..error.valid_up_to()).unwrap_or_default();
     let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u32;
     let message = "The file is not UTF-8 here.".to_owned();
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-pipeline", "The pipeline file is not valid", format!("Line {line} is not UTF-8."))
-        .with_errors(vec![Detail {
-            line: Some(line),
-            column: Some(1),
-            code: "not-utf8".into(),
-            message,
-            help: Some("save it as UTF-8".into()),
-            ..Detail::default()
-        }])
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "invalid-pipeline",
+        "The pipeline file is not valid",
+        format!("Line {line} is not UTF-8."),
+    )
+    .with_errors(vec![Detail {
+        line: Some(line),
+        column: Some(1),
+        code: "not-utf8".into(),
+        message,
+        help: Some("save it as UTF-8".into()),
+        ..Detail::default()
+    }])
 }

@@ -134,7 +134,10 @@ impl Problem {
     #[must_use]
     pub fn bad_cursor(cursor: &str) -> Self {
         let cursor: String = cursor.chars().take(80).collect();
-        Self::bad_request("bad-cursor", format!("`{cursor}` is not a cursor. Give `next` of the page before as `after`."))
+        Self::bad_request(
+            "bad-cursor",
+            format!("`{cursor}` is not a cursor. Give `next` of the page before as `after`."),
+        )
     }
 
     /// Larger than a limit: 413.
@@ -199,14 +202,21 @@ impl From<Error> for Problem {
             Error::NotFound { what, name } => Self::not_found(what, &name),
             Error::BadRequest(_) => Self::bad_request("bad-request", detail),
             Error::InvalidModule(report) => invalid_module(&report),
-            Error::ModuleConflict { .. } => conflict("module-exists", "The version exists with other bytes"),
+            Error::ModuleConflict { .. } => {
+                conflict("module-exists", "The version exists with other bytes")
+            }
             Error::ModuleInUse { .. } => conflict("module-in-use", "The module is in use"),
             Error::InvalidPipeline(problems) => invalid_pipeline(detail, problems),
-            Error::OrphanState { held } => conflict("orphan-state", "State would have no owner").with_errors(
-                held.into_iter()
-                    .map(|message| Detail { code: "orphan-state".into(), message, ..Detail::default() })
-                    .collect(),
-            ),
+            Error::OrphanState { held } => conflict("orphan-state", "State would have no owner")
+                .with_errors(
+                    held.into_iter()
+                        .map(|message| Detail {
+                            code: "orphan-state".into(),
+                            message,
+                            ..Detail::default()
+                        })
+                        .collect(),
+                ),
             Error::StartFailed(_) => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "start-failed",
@@ -221,14 +231,17 @@ impl From<Error> for Problem {
                 "The idempotency key was used before",
                 detail,
             ),
-            Error::NoKey { .. } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no-key", "There is no key", detail),
+            Error::NoKey { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no-key", "There is no key", detail)
+            }
             Error::CallFailed { failure, invocation } => {
                 let mut problem = call_failed(failure);
                 problem.invocation = invocation.map(|id| id.to_string());
                 problem
             }
             Error::Busy { after, .. } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", "A bound is reached", detail).retry_after(after)
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", "A bound is reached", detail)
+                    .retry_after(after)
             }
             Error::Unavailable(_) => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not ready", detail)
@@ -246,15 +259,23 @@ fn store(error: StoreError, detail: String) -> Problem {
             Problem::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", "The disk is full", detail)
                 .retry_after(Duration::from_secs(10))
         }
-        StoreError::TopicConflict { .. } => {
-            Problem::new(StatusCode::CONFLICT, "topic-exists", "The topic exists with other settings", detail)
+        StoreError::TopicConflict { .. } => Problem::new(
+            StatusCode::CONFLICT,
+            "topic-exists",
+            "The topic exists with other settings",
+            detail,
+        ),
+        StoreError::TopicClosed(_) => {
+            Problem::new(StatusCode::CONFLICT, "topic-closed", "The topic is closed", detail)
         }
-        StoreError::TopicClosed(_) => Problem::new(StatusCode::CONFLICT, "topic-closed", "The topic is closed", detail),
         StoreError::TooLarge { what, limit, .. } => Problem::too_large(what, limit),
-        StoreError::Stopped { .. } => {
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-stopped", "The store has stopped", detail)
-                .retry_after(Duration::from_secs(10))
-        }
+        StoreError::Stopped { .. } => Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "store-stopped",
+            "The store has stopped",
+            detail,
+        )
+        .retry_after(Duration::from_secs(10)),
         StoreError::Damaged { .. } => Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "damaged",
@@ -267,14 +288,17 @@ fn store(error: StoreError, detail: String) -> Problem {
 
 fn call_failed(failure: Failure) -> Problem {
     let (status, title) = match failure.code.as_str() {
-        "unknown-operator" | "unknown-handler" => (StatusCode::NOT_FOUND, "There is no such handler"),
+        "unknown-operator" | "unknown-handler" => {
+            (StatusCode::NOT_FOUND, "There is no such handler")
+        }
         "deadline" => (StatusCode::GATEWAY_TIMEOUT, "The handler did not answer in time"),
         "cancelled" => (StatusCode::CONFLICT, "The invocation was cancelled"),
         "exhausted" => (StatusCode::BAD_GATEWAY, "The handler failed on each attempt"),
         _ => (StatusCode::UNPROCESSABLE_ENTITY, "The handler refused"),
     };
     let mut problem = Problem::new(status, &failure.code, title, sentence(&failure.message));
-    problem.failure = Some(HandlerFailure { kind: failure.kind, code: failure.code, message: failure.message });
+    problem.failure =
+        Some(HandlerFailure { kind: failure.kind, code: failure.code, message: failure.message });
     problem
 }
 
@@ -289,7 +313,9 @@ fn invalid_pipeline(detail: String, problems: Vec<weir_engine::service::Diagnost
 }
 
 fn invalid_module(report: &serde_json::Value) -> Problem {
-    let text = |problem: &serde_json::Value, name: &str| problem.get(name).and_then(|v| v.as_str()).map(String::from);
+    let text = |problem: &serde_json::Value, name: &str| {
+        problem.get(name).and_then(|v| v.as_str()).map(String::from)
+    };
     let errors: Vec<Detail> = report
         .get("problems")
         .and_then(|p| p.as_array())
@@ -308,15 +334,22 @@ fn invalid_module(report: &serde_json::Value) -> Problem {
         }
         _ => "These bytes are not a module that can run here. `errors` lists each problem and what to do.".into(),
     };
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-module", "The module was not accepted", detail)
-        .with_errors(errors)
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "invalid-module",
+        "The module was not accepted",
+        detail,
+    )
+    .with_errors(errors)
 }
 
 /// With a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut out: String = match text.chars().next() {
-        Some(first) if first.is_lowercase() => first.to_uppercase().chain(text.chars().skip(1)).collect(),
+        Some(first) if first.is_lowercase() => {
+            first.to_uppercase().chain(text.chars().skip(1)).collect()
+        }
         _ => text.into(),
     };
     if !out.is_empty() && !out.ends_with(['.', '?', ':']) {

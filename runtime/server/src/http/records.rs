@@ -96,11 +96,20 @@ pub(super) async fn append(
         Form::Envelopes => NewRecords::List(envelopes(&body, now)?),
         Form::Raw(key) => {
             check_value(&body, 0)?;
-            NewRecords::List(vec![NewRecord { key, value: body, timestamp: now, headers: vec![], partition: None }])
+            NewRecords::List(vec![NewRecord {
+                key,
+                value: body,
+                timestamp: now,
+                headers: vec![],
+                partition: None,
+            }])
         }
     };
     let ingested = app.engine.ingest(&topic, records, dedupe).await?;
-    let place = |(partition, offset): (Partition, weir_core::ids::Offset)| Place { partition: partition.0, offset: offset.0 };
+    let place = |(partition, offset): (Partition, weir_core::ids::Offset)| Place {
+        partition: partition.0,
+        offset: offset.0,
+    };
     Ok(Json(Appended { records: ingested.records.into_iter().map(place).collect() }))
 }
 
@@ -121,14 +130,18 @@ pub(super) async fn read(
     let from: ReadFrom = query.from.as_deref().map_or(Ok(ReadFrom::default()), str::parse)?;
     let after = query.after.as_deref().map(str::parse).transpose()?;
     if wants_events(&headers) {
-        let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+        let last = headers
+            .get("last-event-id")
+            .and_then(|id| id.to_str().ok())
+            .filter(|id| !id.is_empty());
         let resume = last.map(str::parse).transpose()?.or(after);
         return tail::follow(&app, &topic, partition, from, resume);
     }
     let limit = page_size(query.limit, 100)?;
     let page = app.engine.records(&topic, RecordQuery { partition, from, after, limit }).await?;
     let next = page.next.map(|position| position.to_string());
-    Ok(Json(RecordPage { records: page.records.into_iter().map(Record::from).collect(), next }).into_response())
+    Ok(Json(RecordPage { records: page.records.into_iter().map(Record::from).collect(), next })
+        .into_response())
 }
 
 /// What a body of records is.
@@ -169,7 +182,9 @@ fn array(body: &Bytes, now: EventTime) -> Result<Vec<NewRecord>, Problem> {
     let records: Vec<RecordIn> = serde_json::from_slice(body).map_err(|error| {
         let mut problem = bad_json(&error, 1);
         if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-            problem.detail.push_str(" Records are sent as an array, also a single one: `[{\"value\": ..}]`.");
+            problem
+                .detail
+                .push_str(" Records are sent as an array, also a single one: `[{\"value\": ..}]`.");
         }
         problem
     })?;
@@ -182,7 +197,8 @@ fn array(body: &Bytes, now: EventTime) -> Result<Vec<NewRecord>, Problem> {
 fn envelopes(body: &Bytes, now: EventTime) -> Result<Vec<NewRecord>, Problem> {
     let mut records = Vec::new();
     for (number, line) in split_lines(body) {
-        let record: RecordIn = serde_json::from_slice(line).map_err(|error| bad_json(&error, number))?;
+        let record: RecordIn =
+            serde_json::from_slice(line).map_err(|error| bad_json(&error, number))?;
         let record = record.into_new(now);
         check_record(&record, records.len())?;
         records.push(record);
@@ -211,7 +227,8 @@ fn lines(body: &Bytes, now: EventTime) -> Result<NewRecords, Problem> {
 
 /// Lines with their numbers, from 1; empty ones are left out.
 fn split_lines(body: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let lines = body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines =
+        body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     (1..).zip(lines).filter(|(_, line)| !line.iter().all(u8::is_ascii_whitespace))
 }
 
@@ -262,7 +279,10 @@ fn dedupe(headers: &HeaderMap, form: &Form, body: &Bytes) -> Result<Option<Dedup
         None => Ok(None),
         Some(value) => match value.to_str() {
             Ok(text) if (1..=255).contains(&text.len()) => Ok(Some(text.to_owned())),
-            _ => Err(Problem::bad_request("bad-header", format!("`{name}` is 1 to 255 visible ASCII characters."))),
+            _ => Err(Problem::bad_request(
+                "bad-header",
+                format!("`{name}` is 1 to 255 visible ASCII characters."),
+            )),
         },
     };
     let id = match (text("idempotency-key")?, text("x-weir-producer")?, text("x-weir-sequence")?) {
@@ -270,7 +290,10 @@ fn dedupe(headers: &HeaderMap, form: &Form, body: &Bytes) -> Result<Option<Dedup
         (Some(key), None, None) => DedupeId::Key(key),
         (None, Some(producer), Some(sequence)) => {
             let sequence = sequence.parse().map_err(|_| {
-                Problem::bad_request("bad-header", format!("`X-Weir-Sequence` is a whole number, not `{sequence}`."))
+                Problem::bad_request(
+                    "bad-header",
+                    format!("`X-Weir-Sequence` is a whole number, not `{sequence}`."),
+                )
             })?;
             DedupeId::Producer { producer, sequence }
         }

@@ -34,7 +34,11 @@ pub(super) fn write(out: &mut String, event: Option<&str>, id: Option<&str>, dat
 
 /// Answers with a stream of events that ends when the server goes down. `events`
 /// are whole events, as [`write`] makes them.
-pub(super) fn respond(app: &App, permit: super::StreamPermit, events: impl Stream<Item = String> + Send + 'static) -> Response {
+pub(super) fn respond(
+    app: &App,
+    permit: super::StreamPermit,
+    events: impl Stream<Item = String> + Send + 'static,
+) -> Response {
     let mut closing = app.closing.clone();
     let closed = async move {
         let _ = closing.wait_for(|closing| *closing).await;

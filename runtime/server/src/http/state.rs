@@ -60,15 +60,19 @@ pub(super) async fn list(
     let limit = page_size(query.limit, 100)?;
     let after = match &query.after {
         Some(cursor) => {
-            let key = BASE64_URL_SAFE_NO_PAD.decode(cursor).map_err(|_| Problem::bad_cursor(cursor))?;
+            let key =
+                BASE64_URL_SAFE_NO_PAD.decode(cursor).map_err(|_| Problem::bad_cursor(cursor))?;
             Some(Bytes::from(key))
         }
         None => None,
     };
     let prefix = query_bytes(&uri, "prefix").unwrap_or_default();
-    let query = StateQuery { cell: query.cell.filter(|cell| !cell.is_empty()), prefix, after, limit };
+    let query =
+        StateQuery { cell: query.cell.filter(|cell| !cell.is_empty()), prefix, after, limit };
     let keys = app.engine.state(&name(&pipeline)?, &operator, query).await?;
-    let next = (keys.len() == limit).then(|| keys.last().map(|k| BASE64_URL_SAFE_NO_PAD.encode(&k.key))).flatten();
+    let next = (keys.len() == limit)
+        .then(|| keys.last().map(|k| BASE64_URL_SAFE_NO_PAD.encode(&k.key)))
+        .flatten();
     Ok(Json(StateList { keys: keys.into_iter().map(StateOfKey::from).collect(), next }))
 }
 

@@ -108,14 +108,20 @@ impl Server {
 
     /// Asks until the answer is a success that fits.
     async fn until(&self, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = std::time::Instant::now() + PATIENCE;
-        loop {
-            let answer = self.get(path).await;
-            if answer.status.is_success() && fits(&answer.json()) {
-                return answer.json();
+        let mut last = String::new();
+        let there = async {
+            loop {
+                let answer = self.get(path).await;
+                if answer.status.is_success() && fits(&answer.json()) {
+                    return answer.json();
+                }
+                last = answer.text();
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            assert!(std::time::Instant::now() < deadline, "{path} does not get there: {}", answer.text());
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        match tokio::time::timeout(PATIENCE, there).await {
+            Ok(json) => json,
+            Err(_) => panic!("{path} does not get there: {last}"),
         }
     }
 
@@ -128,14 +134,17 @@ impl Server {
 
     /// Deploys a file that is sound.
     async fn deploy(&self, name: &str, file: &str) -> Value {
-        let answer = self.put(&format!("/v1/pipelines/{name}"), "application/yaml", file.to_owned()).await;
+        let answer =
+            self.put(&format!("/v1/pipelines/{name}"), "application/yaml", file.to_owned()).await;
         assert!(answer.status.is_success(), "{}", answer.text());
         answer.json()
     }
 
     /// Appends bare values, one per line, under one key each.
     async fn append(&self, topic: &str, records: Value) -> Value {
-        let answer = self.post(&format!("/v1/topics/{topic}/records"), "application/json", records.to_string()).await;
+        let answer = self
+            .post(&format!("/v1/topics/{topic}/records"), "application/json", records.to_string())
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
     }

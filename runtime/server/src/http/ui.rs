@@ -47,9 +47,11 @@ pub(super) async fn fallback(method: Method, uri: Uri, headers: HeaderMap) -> Re
 }
 
 fn answer(path: &str, file: rust_embed::EmbeddedFile, request: &HeaderMap) -> Response {
-    let hash: String = file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hash: String =
+        file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let etag = format!("\"{hash}\"");
-    let known = request.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
+    let known =
+        request.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -57,14 +59,21 @@ fn answer(path: &str, file: rust_embed::EmbeddedFile, request: &HeaderMap) -> Re
     };
     let kind = file.metadata.mimetype();
     // Names below `assets/` hold a hash of what they name.
-    let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let cache = if path.starts_with("assets/") {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
     let headers = response.headers_mut();
     let mut set = |name: header::HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }
     };
-    set(header::CONTENT_TYPE, &if kind == "text/html" { "text/html; charset=utf-8".to_owned() } else { kind.to_owned() });
+    set(
+        header::CONTENT_TYPE,
+        &if kind == "text/html" { "text/html; charset=utf-8".to_owned() } else { kind.to_owned() },
+    );
     set(header::CACHE_CONTROL, cache);
     set(header::ETAG, &etag);
     set(header::CONTENT_SECURITY_POLICY, POLICY);

@@ -124,6 +124,11 @@ impl From<AuditSource> for SourceAudit {
             offset: row.next.0,
             start: row.start.0,
         });
-        Self { id: source.id, position: position.collect(), taken: source.taken, balanced: source.balanced }
+        Self {
+            id: source.id,
+            position: position.collect(),
+            taken: source.taken,
+            balanced: source.balanced,
+        }
     }
 }

@@ -79,7 +79,9 @@ pub struct DeadLetterList {
 impl From<Letter> for DeadLetter {
     fn from(letter: Letter) -> Self {
         let (panic, backtrace) = match letter.trap {
-            Some(trap) => (trap.panic, (!trap.backtrace.is_empty()).then(|| trap.backtrace.join("\n"))),
+            Some(trap) => {
+                (trap.panic, (!trap.backtrace.is_empty()).then(|| trap.backtrace.join("\n")))
+            }
             None => (None, None),
         };
         Self {

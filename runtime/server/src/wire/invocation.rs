@@ -37,7 +37,9 @@ impl From<InvocationView> for Invocation {
     fn from(view: InvocationView) -> Self {
         let (result, failure) = match view.outcome {
             Some(Ok(value)) => (Some(Value(value)), None),
-            Some(Err(f)) => (None, Some(HandlerFailure { kind: f.kind, code: f.code, message: f.message })),
+            Some(Err(f)) => {
+                (None, Some(HandlerFailure { kind: f.kind, code: f.code, message: f.message }))
+            }
             None => (None, None),
         };
         Self {

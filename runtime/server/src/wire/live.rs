@@ -50,7 +50,10 @@ pub struct Lifecycle {
 
 impl From<&Sample> for Figures {
     fn from(sample: &Sample) -> Self {
-        Self { at: sample.at.0, pipelines: sample.pipelines.iter().map(LivePipeline::from).collect() }
+        Self {
+            at: sample.at.0,
+            pipelines: sample.pipelines.iter().map(LivePipeline::from).collect(),
+        }
     }
 }
 

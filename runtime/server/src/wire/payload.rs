@@ -48,7 +48,8 @@ impl Key {
         Ok(Some(Self(match text.as_bytes().first() {
             Some(b'n') => return Ok(None),
             Some(b'"') => {
-                let text: String = serde_json::from_str(text).map_err(|_| NotBytes("the key is not a valid JSON string"))?;
+                let text: String = serde_json::from_str(text)
+                    .map_err(|_| NotBytes("the key is not a valid JSON string"))?;
                 text.into_bytes().into()
             }
             Some(b'[' | b'{') => from_base64_object(text)?.ok_or(NotBytes(
@@ -104,7 +105,8 @@ fn is_json_space(c: char) -> bool {
 /// An object with the one member `base64`, a string. Long values of another shape
 /// cost no second parse: the text must begin so.
 fn looks_like_base64(text: &str) -> bool {
-    text.strip_prefix('{').is_some_and(|rest| rest.trim_start_matches(is_json_space).starts_with('"'))
+    text.strip_prefix('{')
+        .is_some_and(|rest| rest.trim_start_matches(is_json_space).starts_with('"'))
         && serde_json::from_str::<Base64<'_>>(text).is_ok()
 }
 

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use weir_engine::service::{Deployed, EdgeView, GraphView, NodeView, Overview, PipelineStatus, Summary};
+use weir_engine::service::{
+    Deployed, EdgeView, GraphView, NodeView, Overview, PipelineStatus, Summary,
+};
 
 use crate::http::problem::Detail;
 
@@ -212,7 +214,10 @@ impl From<Overview> for Pipeline {
 
 impl From<&GraphView> for Graph {
     fn from(graph: &GraphView) -> Self {
-        Self { nodes: graph.nodes.iter().map(Node::from).collect(), edges: graph.edges.iter().map(Edge::from).collect() }
+        Self {
+            nodes: graph.nodes.iter().map(Node::from).collect(),
+            edges: graph.edges.iter().map(Edge::from).collect(),
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use utoipa::{PartialSchema, ToSchema, openapi::{ObjectBuilder, RefOr, Schema}};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema},
+};
 use weir_core::ids::EventTime;
 use weir_engine::service::RecordOut;
 use weir_store::NewRecord;

@@ -40,7 +40,9 @@ impl Serialize for Cell {
         match &self.0 {
             CellValue::Value(bytes) => Value(bytes.clone()).serialize(to),
             CellValue::Counter(number) => number.serialize(to),
-            CellValue::List(entries) => to.collect_seq(entries.iter().map(|entry| Value(entry.clone()))),
+            CellValue::List(entries) => {
+                to.collect_seq(entries.iter().map(|entry| Value(entry.clone())))
+            }
             CellValue::Map(entries) => {
                 let mut map = to.serialize_map(Some(entries.len()))?;
                 for (key, value) in entries {

@@ -79,7 +79,9 @@ impl TopicDetail {
         let offsets = (0..).zip(&info.partitions);
         Self {
             topic: info.into(),
-            offsets: offsets.map(|(partition, p)| Offsets { partition, first: p.first.0, next: p.next.0 }).collect(),
+            offsets: offsets
+                .map(|(partition, p)| Offsets { partition, first: p.first.0, next: p.next.0 })
+                .collect(),
             used_by,
         }
     }

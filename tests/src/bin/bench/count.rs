@@ -48,7 +48,8 @@ fn tool(sources: &Path, target: &Path, name: &str) -> Result<Command> {
 
 /// Runs it.
 pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
-    report.section(&format!("Keyed count over {} Nexmark events, output discarded", options.events));
+    report
+        .section(&format!("Keyed count over {} Nexmark events, output discarded", options.events));
     let Some(sources) = nexmark() else {
         report.figure("skipped", "no Nexmark generator: set WEIR_NEXMARK to its folder");
         return Ok(());
@@ -73,7 +74,10 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     paths.sort();
 
     let native = tool(&copy, &target, "native")?.arg("count").args(&paths).output()?;
-    report.figure("native, one thread", String::from_utf8_lossy(&native.stdout).trim().replace('\n', "; "));
+    report.figure(
+        "native, one thread",
+        String::from_utf8_lossy(&native.stdout).trim().replace('\n', "; "),
+    );
 
     let data = scratch.path().join("data");
     std::fs::create_dir_all(&data)?;
@@ -81,7 +85,8 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     let client = Client::new(weir.url());
     client.ready().await?;
     client.upload("bidcount", "1.0.0", guests::bytes("bidcount")?).await?;
-    let topic = client.request("PUT", "/v1/topics/events").json(&serde_json::json!({"partitions": 2}));
+    let topic =
+        client.request("PUT", "/v1/topics/events").json(&serde_json::json!({"partitions": 2}));
     client.ok(topic).await?;
 
     let before = weir.usage()?;
@@ -113,7 +118,10 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     report.figure("event size", format!("{} bytes", bytes as u64 / options.events));
     report.figure(
         "ingest over HTTP",
-        format!("{:.2} CPU s per million events", (ingested.cpu - before.cpu).as_secs_f64() / millions),
+        format!(
+            "{:.2} CPU s per million events",
+            (ingested.cpu - before.cpu).as_secs_f64() / millions
+        ),
     );
 
     let began = Instant::now();
@@ -135,7 +143,10 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     check(&client, &expected).await?;
     report.figure(
         "Weir, operator in WebAssembly",
-        format!("{:.2} CPU s per million events", (after.cpu - ingested.cpu).as_secs_f64() / millions),
+        format!(
+            "{:.2} CPU s per million events",
+            (after.cpu - ingested.cpu).as_secs_f64() / millions
+        ),
     );
     report.figure("throughput", format!("{:.0} events/s", events as f64 / wall));
     report.figure("keys", format!("{}, each count checked", expected.len()));
@@ -155,8 +166,7 @@ async fn check(client: &Client, expected: &HashMap<u64, u64>) -> Result<()> {
     let mut after = String::new();
     let mut seen = 0;
     loop {
-        let path =
-            format!("/v1/pipelines/keyed-count/operators/count/state?limit=1000{after}");
+        let path = format!("/v1/pipelines/keyed-count/operators/count/state?limit=1000{after}");
         let page = client.get(&path).await?;
         for entry in page["keys"].as_array().context("no keys")? {
             let key = entry["key"].as_str().context("a key that is no text")?;

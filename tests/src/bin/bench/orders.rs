@@ -28,7 +28,8 @@ struct Ledger {
 
 /// Runs it.
 pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
-    report.section(&format!("{PER_SECOND} orders/s through order-fulfilment, {} s", options.seconds));
+    report
+        .section(&format!("{PER_SECOND} orders/s through order-fulfilment, {} s", options.seconds));
     let scratch = tempfile::tempdir()?;
     let data = scratch.path().join("data");
     std::fs::create_dir_all(&data)?;
@@ -78,11 +79,11 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
         bail!("{} outcomes for {count} orders", taken.len());
     }
     report.figure("committed end to end", percentiles(taken));
-    report.figure("bare group commit of the same bytes", percentiles(bare(&orders, scratch.path())?));
+    report
+        .figure("bare group commit of the same bytes", percentiles(bare(&orders, scratch.path())?));
     let cpu = (after.cpu - before.cpu).as_secs_f64() / count as f64 * 1e6;
     report.figure("CPU per order, HTTP and tails included", format!("{cpu:.0} us"));
-    let audit =
-        client.audit_where("order-fulfilment", |audit| audit["balanced"] == true).await?;
+    let audit = client.audit_where("order-fulfilment", |audit| audit["balanced"] == true).await?;
     report.figure("audit", format!("balanced at epoch {}", audit["epoch"]));
     weir.terminate()?;
     Ok(())

@@ -9,7 +9,11 @@ fn info(ends: &[(u64, u64)]) -> TopicInfo {
         closed: false,
         partitions: ends
             .iter()
-            .map(|(first, next)| PartitionInfo { first: Offset(*first), next: Offset(*next), bytes: 0 })
+            .map(|(first, next)| PartitionInfo {
+                first: Offset(*first),
+                next: Offset(*next),
+                bytes: 0,
+            })
             .collect(),
     }
 }
@@ -26,7 +30,9 @@ fn a_position_reads_back_as_it_was_written() {
 #[test]
 fn a_reading_begins_where_it_is_told() {
     let info = info(&[(2, 10), (0, 3)]);
-    let start = |only: Option<u32>, from| Position::start(&info, only.map(Partition), from).unwrap().to_string();
+    let start = |only: Option<u32>, from| {
+        Position::start(&info, only.map(Partition), from).unwrap().to_string()
+    };
     assert_eq!(start(None, ReadFrom::Earliest), "0-2.1-0");
     assert_eq!(start(None, ReadFrom::Latest), "0-10.1-3");
     assert_eq!(start(None, ReadFrom::Offset(Offset(5))), "0-5.1-3");
@@ -37,7 +43,8 @@ fn a_reading_begins_where_it_is_told() {
 #[test]
 fn a_position_from_elsewhere_is_fitted_to_the_topic() {
     let info = info(&[(2, 10), (0, 3)]);
-    let within = |text: &str| text.parse::<Position>().unwrap().within(&info, None).unwrap().to_string();
+    let within =
+        |text: &str| text.parse::<Position>().unwrap().within(&info, None).unwrap().to_string();
     assert_eq!(within("0-5.1-1"), "0-5.1-1");
     assert_eq!(within("0-1.1-99.7-3"), "0-2.1-3");
     assert_eq!(within("1-2"), "0-2.1-2");

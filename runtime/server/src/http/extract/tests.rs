@@ -2,7 +2,9 @@ use super::*;
 
 #[test]
 fn a_key_in_a_query_may_be_any_bytes() {
-    let of = |query: &str| query_bytes(&format!("/x?{query}").parse().unwrap(), "key").map(|b| b.to_vec());
+    let of = |query: &str| {
+        query_bytes(&format!("/x?{query}").parse().unwrap(), "key").map(|b| b.to_vec())
+    };
     assert_eq!(of("a=1&key=a%2Fb+c"), Some(b"a/b c".to_vec()));
     assert_eq!(of("key=%FF%00"), Some(vec![0xff, 0]));
     assert_eq!(of("key="), Some(vec![]));
@@ -23,7 +25,9 @@ fn a_key_in_a_path_is_its_last_part() {
 
 #[test]
 fn json_errors_name_their_place() {
-    let problem = json::<std::collections::BTreeMap<String, u32>>(&Bytes::from_static(b"{\n \"a\": x}")).unwrap_err();
+    let problem =
+        json::<std::collections::BTreeMap<String, u32>>(&Bytes::from_static(b"{\n \"a\": x}"))
+            .unwrap_err();
     assert_eq!((problem.status, problem.code.as_str()), (400, "bad-json"));
     assert_eq!((problem.errors[0].line, problem.errors[0].column), (Some(2), Some(7)));
 }

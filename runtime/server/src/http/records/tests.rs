@@ -4,7 +4,9 @@ const NOW: EventTime = EventTime(1_000);
 
 fn values(records: NewRecords) -> Vec<String> {
     match records {
-        NewRecords::List(list) => list.iter().map(|r| String::from_utf8_lossy(&r.value).into_owned()).collect(),
+        NewRecords::List(list) => {
+            list.iter().map(|r| String::from_utf8_lossy(&r.value).into_owned()).collect()
+        }
         NewRecords::Batch(batch) => {
             (0..batch.len()).map(|i| String::from_utf8_lossy(batch.value(i)).into_owned()).collect()
         }
@@ -20,7 +22,10 @@ fn each_line_is_stored_as_its_exact_bytes() {
 #[test]
 fn a_line_that_is_not_json_is_named() {
     let problem = lines(&Bytes::from_static(b"1\n\nnope\n"), NOW).err().unwrap();
-    assert_eq!((problem.status, problem.code.as_str(), problem.errors[0].line), (400, "bad-json", Some(3)));
+    assert_eq!(
+        (problem.status, problem.code.as_str(), problem.errors[0].line),
+        (400, "bad-json", Some(3))
+    );
     assert!(lines(&Bytes::from_static(b"\"\xff\""), NOW).is_err());
 }
 
@@ -32,11 +37,18 @@ fn an_array_brings_keys_times_and_headers() {
     assert_eq!(records[0].key.as_deref(), Some(&b"a"[..]));
     assert_eq!(records[0].value, r#"{"n": 1}"#);
     assert_eq!(records[0].timestamp, EventTime(-5));
-    let headers: Vec<_> = records[0].headers.iter().map(|(n, v)| (n.as_str(), v.as_ref())).collect();
+    let headers: Vec<_> =
+        records[0].headers.iter().map(|(n, v)| (n.as_str(), v.as_ref())).collect();
     assert_eq!(headers, [("h", &b"x"[..]), ("m", b"1"), ("m", b"2")]);
     assert_eq!(records[1].key.as_deref(), Some(&b"7"[..]));
-    assert_eq!((records[1].value.as_ref(), records[1].partition), (&b"\x00\xff"[..], Some(Partition(2))));
-    assert_eq!((&records[2].key, records[2].value.as_ref(), records[2].timestamp), (&None, &b"null"[..], NOW));
+    assert_eq!(
+        (records[1].value.as_ref(), records[1].partition),
+        (&b"\x00\xff"[..], Some(Partition(2)))
+    );
+    assert_eq!(
+        (&records[2].key, records[2].value.as_ref(), records[2].timestamp),
+        (&None, &b"null"[..], NOW)
+    );
 }
 
 #[test]
@@ -70,7 +82,10 @@ fn the_same_key_with_another_body_has_another_hash() {
     assert_eq!(hash(Form::Lines, "1"), hash(Form::Lines, "1"));
     assert_ne!(hash(Form::Lines, "1"), hash(Form::Lines, "2"));
     assert_ne!(hash(Form::Lines, "1"), hash(Form::Raw(None), "1"));
-    assert_ne!(hash(Form::Raw(Some(Bytes::from_static(b"1"))), "1"), hash(Form::Raw(Some(Bytes::new())), "11"));
+    assert_ne!(
+        hash(Form::Raw(Some(Bytes::from_static(b"1"))), "1"),
+        hash(Form::Raw(Some(Bytes::new())), "11")
+    );
 }
 
 #[test]

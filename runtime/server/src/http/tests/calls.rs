@@ -28,16 +28,28 @@ async fn call(server: &Server, path: &str, body: &str) -> Answer {
 async fn a_call_gets_the_reply_of_the_handler() {
     let server = server().await;
     let answer = call(&server, "call/calls/echo/echo", r#"{"id": "a", "n": 1.0}"#).await;
-    assert_eq!((answer.status, answer.text().as_str()), (StatusCode::OK, r#"{"id": "a", "n": 1.0}"#));
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (StatusCode::OK, r#"{"id": "a", "n": 1.0}"#)
+    );
     assert_eq!(answer.headers["content-type"], "application/json");
     let id = answer.headers["x-weir-invocation"].to_str().unwrap().to_owned();
     let state = server.get("/v1/pipelines/calls/operators/echo/state/a").await.json();
     assert_eq!(state["cells"]["last"], json!({"id": "a", "n": 1.0}));
     // Without an idempotency key nobody will ask for it again.
-    assert_eq!(server.get(&format!("/v1/invocations/{id}")).await.problem(), problem(404, "unknown-invocation"));
+    assert_eq!(
+        server.get(&format!("/v1/invocations/{id}")).await.problem(),
+        problem(404, "unknown-invocation")
+    );
     let raw = call(&server, "call/calls/echo/echo?key=b", "not json").await;
-    assert_eq!((raw.text().as_str(), &raw.headers["content-type"]), ("not json", &"application/octet-stream".parse().unwrap()));
-    assert_eq!(server.get("/v1/pipelines/calls/operators/echo/state/b").await.json()["cells"]["last"], json!({"base64": "bm90IGpzb24="}));
+    assert_eq!(
+        (raw.text().as_str(), &raw.headers["content-type"]),
+        ("not json", &"application/octet-stream".parse().unwrap())
+    );
+    assert_eq!(
+        server.get("/v1/pipelines/calls/operators/echo/state/b").await.json()["cells"]["last"],
+        json!({"base64": "bm90IGpzb24="})
+    );
     let audit = server.get("/v1/pipelines/calls/audit").await.json();
     assert_eq!(audit["balanced"], true, "{audit}");
 }
@@ -50,7 +62,10 @@ async fn a_call_of_one_handler_to_another_shows_as_an_edge() {
     let pipeline = server.get("/v1/pipelines/calls").await.json();
     let edges = pipeline["graph"]["edges"].as_array().unwrap();
     let edge = edges.iter().find(|edge| edge["kind"] == "call").unwrap();
-    assert_eq!((&edge["from"], &edge["to"], &edge["records"]), (&json!("echo"), &json!("other"), &json!(1)));
+    assert_eq!(
+        (&edge["from"], &edge["to"], &edge["records"]),
+        (&json!("echo"), &json!("other"), &json!(1))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,13 +77,31 @@ async fn why_a_call_gets_no_reply_is_said() {
     let crashed = call(&server, "call/calls/echo/crash?key=a", "1").await;
     assert_eq!(crashed.status, 502, "{}", crashed.text());
     assert_eq!(call(&server, "call/calls/echo/echo", "1").await.problem(), problem(422, "no-key"));
-    assert_eq!(call(&server, "call/calls/none/echo?key=a", "1").await.problem(), problem(404, "unknown-operator"));
-    assert_eq!(call(&server, "call/calls/in/echo?key=a", "1").await.problem(), problem(404, "unknown-operator"));
-    assert_eq!(call(&server, "call/calls/echo/none?key=a", "1").await.problem(), problem(404, "unknown-handler"));
-    assert_eq!(call(&server, "call/none/echo/echo?key=a", "1").await.problem(), problem(404, "unknown-pipeline"));
-    assert_eq!(call(&server, "call/calls/echo/echo?key=a&deadline=x", "1").await.problem(), problem(400, "bad-parameter"));
+    assert_eq!(
+        call(&server, "call/calls/none/echo?key=a", "1").await.problem(),
+        problem(404, "unknown-operator")
+    );
+    assert_eq!(
+        call(&server, "call/calls/in/echo?key=a", "1").await.problem(),
+        problem(404, "unknown-operator")
+    );
+    assert_eq!(
+        call(&server, "call/calls/echo/none?key=a", "1").await.problem(),
+        problem(404, "unknown-handler")
+    );
+    assert_eq!(
+        call(&server, "call/none/echo/echo?key=a", "1").await.problem(),
+        problem(404, "unknown-pipeline")
+    );
+    assert_eq!(
+        call(&server, "call/calls/echo/echo?key=a&deadline=x", "1").await.problem(),
+        problem(400, "bad-parameter")
+    );
     server.post("/v1/pipelines/calls/pause", "", "").await;
-    assert_eq!(call(&server, "call/calls/echo/echo?key=a", "1").await.problem(), problem(409, "wrong-status"));
+    assert_eq!(
+        call(&server, "call/calls/echo/echo?key=a", "1").await.problem(),
+        problem(409, "wrong-status")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,12 +121,16 @@ async fn a_send_is_held_when_it_is_answered_and_then_done() {
 async fn a_repeated_call_gets_the_first_answer_and_is_done_once() {
     let server = server().await;
     let with_key = |body: &'static str| {
-        let request = Request::post("/v1/call/calls/echo/echo?key=a").header("idempotency-key", "once");
+        let request =
+            Request::post("/v1/call/calls/echo/echo?key=a").header("idempotency-key", "once");
         server.ask(request.body(Body::from(body)).unwrap())
     };
     let first = with_key("1").await;
     let again = with_key("1").await;
-    assert_eq!((again.text(), &again.headers["x-weir-invocation"]), (first.text(), &first.headers["x-weir-invocation"]));
+    assert_eq!(
+        (again.text(), &again.headers["x-weir-invocation"]),
+        (first.text(), &first.headers["x-weir-invocation"])
+    );
     let id = first.headers["x-weir-invocation"].to_str().unwrap();
     let status = server.get(&format!("/v1/invocations/{id}")).await.json();
     assert_eq!(status, json!({"id": id, "pipeline": "calls", "status": "replied", "result": 1}));

@@ -9,7 +9,10 @@ use weir_core::{
     batch::{Batch, Event},
     description::{Cell, CellKind, Description, Face, Handler, Port},
     failure::{Failure, Trap, TrapKind},
-    guest::{Effects, Emission, Guest, GuestEvent, GuestFactory, Invocation, Output, Packed, Reply, Request, Subject},
+    guest::{
+        Effects, Emission, Guest, GuestEvent, GuestFactory, Invocation, Output, Packed, Reply,
+        Request, Subject,
+    },
     ids::{InvocationId, ModuleDigest},
 };
 use weir_engine::service::{Checked, Modules, Settings};
@@ -40,7 +43,9 @@ impl Modules for Scripts {
         let description = describe(&String::from_utf8_lossy(bytes));
         let problems = match &description {
             Some(_) => serde_json::json!([]),
-            None => serde_json::json!([{ "code": "no-wasm", "message": "This is not WebAssembly.", "help": "Upload a component." }]),
+            None => {
+                serde_json::json!([{ "code": "no-wasm", "message": "This is not WebAssembly.", "help": "Upload a component." }])
+            }
         };
         let report = serde_json::json!({
             "ok": description.is_some(), "size": bytes.len(), "digest": digest.to_string(), "problems": problems,
@@ -74,8 +79,13 @@ fn describe(script: &str) -> Option<Description> {
         input_schema: None,
         output_schema: None,
     };
-    let cell = |name: &str, kind| Cell { name: name.into(), kind, version: 1, ttl_ms: None, schema: None };
-    let base = Description { language: "script".into(), outputs: vec![port("out")], ..Description::default() };
+    let cell =
+        |name: &str, kind| Cell { name: name.into(), kind, version: 1, ttl_ms: None, schema: None };
+    let base = Description {
+        language: "script".into(),
+        outputs: vec![port("out")],
+        ..Description::default()
+    };
     match script.split(' ').next()? {
         "count" => Some(Description {
             inputs: vec![port("events")],
@@ -135,7 +145,9 @@ impl Guest for Count {
                 return Err(trap("unreachable", None));
             }
             if event.value == b"\"refuse\"" {
-                output.failures.push((i as u32, Failure::terminal("refused", "it does not like this one")));
+                output
+                    .failures
+                    .push((i as u32, Failure::terminal("refused", "it does not like this one")));
                 continue;
             }
             let Some(count) = counts.get_mut(loaded.slots[i] as usize) else { continue };
@@ -194,10 +206,22 @@ impl Guest for Echo {
                 0 => {
                     let put = self.effects.put(Subject::Invocation(id), 0, Some(value.clone()));
                     put.map_err(|misuse| trap(&misuse.0, Some(id)))?;
-                    let emission = Emission { port: 0, key: None, value: value.clone(), timestamp: None, headers: vec![] };
-                    events.push(ended(Ok(Reply { value, emissions: vec![emission], sends: vec![] })));
+                    let emission = Emission {
+                        port: 0,
+                        key: None,
+                        value: value.clone(),
+                        timestamp: None,
+                        headers: vec![],
+                    };
+                    events.push(ended(Ok(Reply {
+                        value,
+                        emissions: vec![emission],
+                        sends: vec![],
+                    })));
                 }
-                1 => events.push(ended(Err(Failure::terminal("out-of-stock", "there is none left")))),
+                1 => {
+                    events.push(ended(Err(Failure::terminal("out-of-stock", "there is none left"))))
+                }
                 2 => return Err(trap("unreachable", Some(id))),
                 _ => {
                     let request = Request {

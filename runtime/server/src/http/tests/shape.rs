@@ -38,16 +38,25 @@ async fn whatever_goes_wrong_is_a_problem() {
     assert_eq!(server.get("/v1/pipelines?limit=x").await.problem(), problem(400, "bad-parameter"));
     assert_eq!(server.get("/v1/pipelines?limt=1").await.problem(), problem(400, "bad-parameter"));
     assert_eq!(server.get("/v1/pipelines/none").await.problem(), problem(404, "unknown-pipeline"));
-    assert_eq!(server.get("/v1/pipelines/none/audit").await.problem(), problem(404, "unknown-pipeline"));
+    assert_eq!(
+        server.get("/v1/pipelines/none/audit").await.problem(),
+        problem(404, "unknown-pipeline")
+    );
     assert_eq!(server.get("/v1/invocations/x").await.problem(), problem(400, "bad-name"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_another_site_changes_nothing() {
     let server = Server::new().await;
-    let put = Request::put("/v1/topics/t").header("sec-fetch-site", "cross-site").body(Body::empty()).unwrap();
+    let put = Request::put("/v1/topics/t")
+        .header("sec-fetch-site", "cross-site")
+        .body(Body::empty())
+        .unwrap();
     assert_eq!(server.ask(put).await.problem(), problem(403, "other-site"));
-    let get = Request::get("/v1/topics").header("sec-fetch-site", "cross-site").body(Body::empty()).unwrap();
+    let get = Request::get("/v1/topics")
+        .header("sec-fetch-site", "cross-site")
+        .body(Body::empty())
+        .unwrap();
     assert_eq!(server.ask(get).await.status, 200);
 }
 
@@ -56,9 +65,16 @@ async fn the_app_is_served_at_every_address_that_is_no_file() {
     let server = Server::new().await;
     for path in ["/", "/pipelines/order-fulfilment", "/deploy"] {
         let page = server.get(path).await;
-        assert_eq!((page.status, page.headers["content-type"].to_str().unwrap()), (StatusCode::OK, "text/html; charset=utf-8"));
+        assert_eq!(
+            (page.status, page.headers["content-type"].to_str().unwrap()),
+            (StatusCode::OK, "text/html; charset=utf-8")
+        );
         let policy = page.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe-eval"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self';")
+                && !policy.contains("unsafe-eval"),
+            "{policy}"
+        );
         let etag = page.headers["etag"].clone();
         let again = Request::get(path).header("if-none-match", etag).body(Body::empty()).unwrap();
         assert_eq!(server.ask(again).await.status, 304);

@@ -26,9 +26,17 @@ async fn a_topic_is_created_once_with_its_partitions() {
 async fn bytes_out_are_bytes_in() {
     let server = Server::new().await;
     server.put("/v1/topics/t", "application/json", r#"{"partitions":1}"#).await;
-    let values = [r#"{"b": 1.50,"a":123456789012345678901234567890}"#, r#"{"base64":"aGk="}"#, "null", r#""x""#];
+    let values = [
+        r#"{"b": 1.50,"a":123456789012345678901234567890}"#,
+        r#"{"base64":"aGk="}"#,
+        "null",
+        r#""x""#,
+    ];
     for value in values {
-        let request = Request::post("/v1/topics/t/records").header("x-weir-key", "k").body(Body::from(value)).unwrap();
+        let request = Request::post("/v1/topics/t/records")
+            .header("x-weir-key", "k")
+            .body(Body::from(value))
+            .unwrap();
         assert_eq!(server.ask(request).await.status, 200);
     }
     let raw = server.post("/v1/topics/t/records", "application/octet-stream", vec![0xff, 0]).await;
@@ -46,7 +54,9 @@ async fn bytes_out_are_bytes_in() {
 async fn keys_decide_the_partition_and_pages_lead_through_all() {
     let server = Server::new().await;
     server.put("/v1/topics/t", "application/json", r#"{"partitions":3}"#).await;
-    let records: Vec<_> = (0..25).map(|i| json!({"key": format!("k{}", i % 5), "value": i, "timestamp": i})).collect();
+    let records: Vec<_> = (0..25)
+        .map(|i| json!({"key": format!("k{}", i % 5), "value": i, "timestamp": i}))
+        .collect();
     let places = server.append("t", json!(records)).await;
     for i in 5..25 {
         assert_eq!(places["records"][i]["partition"], places["records"][i % 5]["partition"]);
@@ -55,17 +65,31 @@ async fn keys_decide_the_partition_and_pages_lead_through_all() {
     let mut path = "/v1/topics/t/records?limit=7".to_owned();
     loop {
         let page = server.get(&path).await.json();
-        seen.extend(page["records"].as_array().unwrap().iter().map(|r| r["value"].as_i64().unwrap()));
+        seen.extend(
+            page["records"].as_array().unwrap().iter().map(|r| r["value"].as_i64().unwrap()),
+        );
         let Some(next) = page.get("next") else { break };
         path = format!("/v1/topics/t/records?limit=7&after={}", next.as_str().unwrap());
     }
     seen.sort_unstable();
     assert_eq!(seen, (0..25).collect::<Vec<_>>());
     let of_one = server.get("/v1/topics/t/records?partition=0&from=1").await.json();
-    assert!(of_one["records"].as_array().unwrap().iter().all(|r| r["partition"] == 0 && r["offset"] != 0));
+    assert!(
+        of_one["records"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|r| r["partition"] == 0 && r["offset"] != 0)
+    );
     assert_eq!(server.get("/v1/topics/t/records?from=latest").await.json()["records"], json!([]));
-    assert_eq!(server.get("/v1/topics/t/records?partition=9").await.problem(), problem(404, "unknown-partition"));
-    assert_eq!(server.get("/v1/topics/t/records?from=x").await.problem(), problem(400, "bad-request"));
+    assert_eq!(
+        server.get("/v1/topics/t/records?partition=9").await.problem(),
+        problem(404, "unknown-partition")
+    );
+    assert_eq!(
+        server.get("/v1/topics/t/records?from=x").await.problem(),
+        problem(400, "bad-request")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +98,9 @@ async fn a_repeated_request_gets_the_first_answer() {
     server.put("/v1/topics/t", "application/json", r#"{"partitions":1}"#).await;
     let post = |key: &'static str, body: &'static str| {
         let request = Request::post("/v1/topics/t/records").header("idempotency-key", key);
-        server.ask(request.header("content-type", "application/x-ndjson").body(Body::from(body)).unwrap())
+        server.ask(
+            request.header("content-type", "application/x-ndjson").body(Body::from(body)).unwrap(),
+        )
     };
     let first = post("a", "1\n2").await.json();
     assert_eq!(post("a", "1\n2").await.json(), first);
@@ -82,7 +108,14 @@ async fn a_repeated_request_gets_the_first_answer() {
     assert_eq!(post("b", "1\n2").await.json()["records"][0]["offset"], 2);
     let server = server.restart().await;
     let request = Request::post("/v1/topics/t/records").header("idempotency-key", "a");
-    let again = server.ask(request.header("content-type", "application/x-ndjson").body(Body::from("1\n2")).unwrap()).await;
+    let again = server
+        .ask(
+            request
+                .header("content-type", "application/x-ndjson")
+                .body(Body::from("1\n2"))
+                .unwrap(),
+        )
+        .await;
     assert_eq!(again.json(), first);
 }
 
@@ -91,9 +124,18 @@ async fn what_cannot_be_taken_is_refused_whole() {
     let server = Server::new().await;
     server.put("/v1/topics/t", "application/json", "").await;
     let post = |kind: &'static str, body: String| server.post("/v1/topics/t/records", kind, body);
-    assert_eq!(post("application/json", "[{\"value\":1},{]".into()).await.problem(), problem(400, "bad-json"));
-    assert_eq!(post("application/x-ndjson", "1\nx\n".into()).await.problem(), problem(400, "bad-json"));
-    assert_eq!(post("text/csv", "1".into()).await.problem(), problem(415, "unsupported-media-type"));
+    assert_eq!(
+        post("application/json", "[{\"value\":1},{]".into()).await.problem(),
+        problem(400, "bad-json")
+    );
+    assert_eq!(
+        post("application/x-ndjson", "1\nx\n".into()).await.problem(),
+        problem(400, "bad-json")
+    );
+    assert_eq!(
+        post("text/csv", "1".into()).await.problem(),
+        problem(415, "unsupported-media-type")
+    );
     let large = format!("[{{\"value\":\"{}\"}}]", "x".repeat(5 << 20));
     assert_eq!(post("application/json", large).await.problem(), problem(413, "too-large"));
     let missing = server.post("/v1/topics/none/records", "application/json", "[]").await;
@@ -111,7 +153,11 @@ async fn events(body: Body, n: usize) -> Vec<(String, Value)> {
     let mut text = String::new();
     let read = async {
         loop {
-            let found: Vec<_> = text.split("\n\n").filter(|event| event.contains("data: ")).map(String::from).collect();
+            let found: Vec<_> = text
+                .split("\n\n")
+                .filter(|event| event.contains("data: "))
+                .map(String::from)
+                .collect();
             if found.len() >= n && text.ends_with("\n\n") {
                 return found;
             }
@@ -122,7 +168,10 @@ async fn events(body: Body, n: usize) -> Vec<(String, Value)> {
     let field = |event: &str, name: &str| {
         event.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned()
     };
-    found.iter().map(|e| (field(e, "id: "), serde_json::from_str(&field(e, "data: ")).unwrap())).collect()
+    found
+        .iter()
+        .map(|e| (field(e, "id: "), serde_json::from_str(&field(e, "data: ")).unwrap()))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +191,8 @@ async fn a_tail_goes_on_where_it_was_in_every_partition() {
     assert_eq!((first[0].0.as_str(), first[1].0.as_str()), ("0-1.1-0", "0-1.1-1"));
     let open = follow(&first[0].0).await;
     server.append("t", json!([{"value": 2, "partition": 0}])).await;
-    let mut values: Vec<_> = events(open, 2).await.iter().map(|(_, r)| r["value"].as_i64().unwrap()).collect();
+    let mut values: Vec<_> =
+        events(open, 2).await.iter().map(|(_, r)| r["value"].as_i64().unwrap()).collect();
     values.sort_unstable();
     assert_eq!(values, [1, 2]);
 }
@@ -151,7 +201,10 @@ async fn a_tail_goes_on_where_it_was_in_every_partition() {
 async fn streams_end_when_the_server_goes_down() {
     let server = Server::new().await;
     server.put("/v1/topics/t", "application/json", "").await;
-    let request = Request::get("/v1/topics/t/records").header("accept", "text/event-stream").body(Body::empty()).unwrap();
+    let request = Request::get("/v1/topics/t/records")
+        .header("accept", "text/event-stream")
+        .body(Body::empty())
+        .unwrap();
     let response = server.router.clone().oneshot(request).await.unwrap();
     server._close.send(true).unwrap();
     let whole = axum::body::to_bytes(response.into_body(), usize::MAX);

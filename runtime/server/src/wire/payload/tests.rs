@@ -41,12 +41,19 @@ fn what_is_not_json_goes_out_as_base64() {
 
 #[test]
 fn json_of_the_shape_of_base64_comes_back_as_the_same_bytes() {
-    for text in [r#"{"base64":"aGk="}"#, r#"{ "base64" : "not base64" }"#, r#"{"\u0062ase64":"aGk="}"#] {
+    for text in
+        [r#"{"base64":"aGk="}"#, r#"{ "base64" : "not base64" }"#, r#"{"\u0062ase64":"aGk="}"#]
+    {
         let out = value_out(text.as_bytes());
         assert!(out.starts_with(r#"{"base64":""#), "{out}");
         assert_eq!(value_in(&out), text.as_bytes());
     }
-    for text in [r#"{"base64":1}"#, r#"{"base64":"a","x":1}"#, r#"[{"base64":"a"}]"#, r#"{"base64":"a","base64":"b"}"#] {
+    for text in [
+        r#"{"base64":1}"#,
+        r#"{"base64":"a","x":1}"#,
+        r#"[{"base64":"a"}]"#,
+        r#"{"base64":"a","base64":"b"}"#,
+    ] {
         assert_eq!(value_out(text.as_bytes()), text);
         assert_eq!(value_in(text), text.as_bytes());
     }
