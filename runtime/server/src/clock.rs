@@ -20,11 +20,8 @@ impl SystemClock {
 }
 
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
     fn now(&self) -> Now {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this is the clock that everything else asks"
-        )]
         let wall = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
             Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),

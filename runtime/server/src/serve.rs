@@ -46,7 +46,7 @@ pub async fn serve(
         .context("cannot run WebAssembly here")?;
     let engine = Engine::open(Config {
         dir: data.clone(),
-        disk: Arc::new(RealDisk),
+        disk: RealDisk::from_environment(),
         view: ViewKind::Sled,
         store: Options::default(),
         tuning: Tuning::default(),

@@ -183,7 +183,8 @@ impl Store {
         entries: Vec<(Result<Box<Prepared>, StoreError>, Done)>,
     ) -> (Vec<Outcome>, Vec<TopicName>) {
         let mut core = self.core();
-        let behind = self.topics.catch_up().err();
+        let mut touched = Vec::new();
+        let behind = self.topics.catch_up(&mut touched).err();
         let mut plan = Plan::new(&core.meta, core.journal.end(), behind);
         let admit = |(prepared, done): (Result<Box<Prepared>, _>, _)| {
             let result = prepared.and_then(|prepared| plan.admit(prepared));
@@ -195,15 +196,14 @@ impl Store {
             .filter_map(|outcome| Some(outcome.result.as_ref().ok()?.bytes.as_slice()))
             .collect();
         if records.is_empty() {
-            return (outcomes, Vec::new());
+            return (outcomes, touched);
         }
         if let Err(error) = core.journal.append(&records) {
             for outcome in outcomes.iter_mut().filter(|outcome| outcome.result.is_ok()) {
                 outcome.result = Err(error.clone());
             }
-            return (outcomes, Vec::new());
+            return (outcomes, touched);
         }
-        let mut touched = Vec::new();
         let mut rows = Vec::new();
         for prepared in outcomes.iter_mut().filter_map(|outcome| outcome.result.as_mut().ok()) {
             self.publish(&mut core.meta, prepared, &mut touched);
@@ -272,6 +272,7 @@ impl Store {
         let last = self.last_commit.load(Ordering::Relaxed);
         let idle =
             Duration::from_millis(milliseconds(self.clock.now().monotonic).saturating_sub(last));
+        let caught_up = self.catch_up();
         if idle >= self.options.rest_after {
             self.rest()?;
         }
@@ -283,21 +284,18 @@ impl Store {
         }
         let due =
             self.rows.position().saturating_sub(upkeep.snapshot) > self.options.snapshot_bytes;
-        if due && !upkeep.topics_in_doubt {
+        if due && caught_up.is_ok() && !upkeep.topics_in_doubt {
             self.snapshot(&mut upkeep)?;
         }
-        Ok(())
+        caught_up
     }
 
     fn snapshot(&self, upkeep: &mut Upkeep) -> Result<(), StoreError> {
         // The view goes ahead of the snapshot, so that it can follow from the journal
         // that is kept.
         let position = self.rows.settle()?;
-        let segments = {
-            let core = self.core();
-            self.topics.catch_up()?;
-            core.journal.segments()
-        };
+        self.catch_up()?;
+        let segments = self.core().journal.segments();
         if let Err(error) = self.topics.sync() {
             upkeep.topics_in_doubt = true;
             return Err(error);
@@ -312,6 +310,16 @@ impl Store {
             self.disk.remove(&path).map_err(|e| StoreError::io("removing", &path, e))?;
         }
         Ok(())
+    }
+
+    /// Writes topic records that waited for the disk, and tells their readers.
+    fn catch_up(&self) -> Result<(), StoreError> {
+        let mut touched = Vec::new();
+        let core = self.core();
+        let result = self.topics.catch_up(&mut touched);
+        drop(core);
+        self.watchers.wake(&touched);
+        result
     }
 
     fn rest(&self) -> Result<(), StoreError> {

@@ -107,20 +107,21 @@ impl Server {
     }
 
     /// Asks until the answer is a success that fits.
-    #[expect(clippy::disallowed_methods, reason = "a test waits with a deadline")]
     async fn until(&self, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = std::time::Instant::now() + PATIENCE;
-        loop {
-            let answer = self.get(path).await;
-            if answer.status.is_success() && fits(&answer.json()) {
-                return answer.json();
+        let mut last = String::new();
+        let there = async {
+            loop {
+                let answer = self.get(path).await;
+                if answer.status.is_success() && fits(&answer.json()) {
+                    return answer.json();
+                }
+                last = answer.text();
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            assert!(
-                std::time::Instant::now() < deadline,
-                "{path} does not get there: {}",
-                answer.text()
-            );
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        match tokio::time::timeout(PATIENCE, there).await {
+            Ok(json) => json,
+            Err(_) => panic!("{path} does not get there: {last}"),
         }
     }
 

@@ -125,13 +125,15 @@ impl Topics {
         }
     }
 
-    /// Writes what the disk did not take before.
-    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+    /// Writes what the disk did not take before, and names the topics in which there
+    /// is more to read now. Not beside [`Topics::append`].
+    pub(crate) fn catch_up(&self, touched: &mut Vec<TopicName>) -> Result<(), StoreError> {
         if !self.behind.load(Ordering::Acquire) {
             return Ok(());
         }
         for topic in self.all() {
-            for partition in &topic.partitions {
+            for partition in topic.partitions.iter().filter(|partition| partition.is_behind()) {
+                touched.push(topic.name.clone());
                 partition.catch_up(&self.files)?;
             }
         }

@@ -118,6 +118,11 @@ impl Partition {
         false
     }
 
+    /// Does anything wait for the disk?
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.behind.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Writes what the disk did not take before.
     pub(crate) fn catch_up(&self, files: &Files) -> Result<(), StoreError> {
         let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);

