@@ -118,8 +118,13 @@ async fn odd_records_are_stored_as_they_are_or_refused_with_a_reason() -> Result
     let answer = client.ingest("odd", lines).await?;
     assert_eq!(answer["records"].as_array().map(Vec::len), Some(10_000));
 
-    // A line that is not JSON is a value all the same: bytes in, bytes out.
-    client.ingest("odd", "{\"n\":\n".into()).await?;
+    // A line that is not JSON is refused with its place, and nothing of the request is
+    // kept; as a raw body it is a value like any other: bytes in, bytes out.
+    let lines = client.request("POST", path).header("content-type", "application/x-ndjson");
+    let answer = client.answer(lines.body("{\"n\":1}\n{\"n\":\n")).await?;
+    assert_eq!((answer.status, &answer.body["errors"][0]["line"]), (400, &json!(2)));
+    let raw = client.request("POST", path).header("content-type", "application/octet-stream");
+    client.ok(raw.body("{\"n\":")).await?;
     let records = client.records("odd").await?;
     let last = records.last().cloned().unwrap_or_default();
     assert_eq!(last["value"], json!({ "base64": "eyJuIjo=" }));

@@ -30,6 +30,14 @@ async fn deploy(client: &Client, handler: &str) -> Result<()> {
     Ok(())
 }
 
+/// A value that need not be JSON.
+async fn send_raw(client: &Client, value: &'static str) -> Result<()> {
+    let request = client.request("POST", "/v1/topics/in/records");
+    let request = request.header("content-type", "application/octet-stream");
+    client.ok(request.header("x-weir-key", "a").body(value)).await?;
+    Ok(())
+}
+
 async fn letters(client: &Client, count: usize) -> Result<Vec<Value>> {
     until(&format!("{count} dead letters"), || async {
         let page = client.get("/v1/pipelines/odd/dead-letters?limit=100").await?;
@@ -78,7 +86,7 @@ async fn a_panic_is_a_dead_letter_with_the_guests_own_words_and_frames() -> Resu
     let letter = ends_as_a_dead_letter("panic", "trap").await?;
     assert_eq!(letter["attempts"], 2);
     assert!(letter["panic"].as_str().is_some_and(|p| p.contains("asked to panic")), "{letter}");
-    assert!(letter["backtrace"].as_array().is_some_and(|b| !b.is_empty()), "{letter}");
+    assert!(letter["backtrace"].as_str().is_some_and(|b| b.contains("function")), "{letter}");
     Ok(())
 }
 
@@ -101,14 +109,14 @@ async fn garbage_from_a_transform_is_a_dead_letter_and_the_host_goes_on() -> Res
 pipeline: odd
 sources: { in: { topic: in, partitions: 1 } }
 operators:
-  bad: { module: garbage@1.0.0, input: in, key: /key, retry: { attempts: 2, first: 1ms } }
-  good: { module: counter@1.0.0, input: in, key: /key }
+  bad: { module: garbage@1.0.0, input: in, retry: { attempts: 2, first: 1ms } }
+  good: { module: counter@1.0.0, input: in }
 sinks:
   seen: { topic: seen, input: bad.out, partitions: 1 }
   counted: { topic: counted, input: good.out, partitions: 1 }
 ";
     client.deploy("odd", file).await?;
-    client.ingest("in", "{\"key\":\"a\"}\n".into()).await?;
+    send_raw(&client, "ends-beyond").await?;
     let letters = letters(&client, 1).await?;
     assert_eq!(letters[0]["code"], "garbage", "{}", letters[0]);
     assert_eq!(client.records_at_least("counted", 1).await?.len(), 1);
@@ -133,7 +141,8 @@ async fn a_transient_failure_is_tried_again_and_leaves_one_effect() -> Result<()
 async fn an_event_without_its_key_is_a_dead_letter_that_says_so() -> Result<()> {
     let (_scratch, _weir, client) = crate::server().await?;
     deploy(&client, "count").await?;
-    client.ingest("in", "{\"no\":\"key\"}\nnot json\n{\"key\":null}\n{\"key\":7}\n".into()).await?;
+    client.ingest("in", "{\"no\":\"key\"}\n{\"key\":null}\n{\"key\":7}\n".into()).await?;
+    send_raw(&client, "not json").await?;
     // Three for each of the two operators.
     let letters = letters(&client, 6).await?;
     assert!(letters.iter().all(|letter| letter["code"] == "no-key"), "{letters:?}");
