@@ -213,7 +213,7 @@ impl Outside {
 }
 
 fn kind(id: &str) -> IngressKind {
-    if id.len() % 2 == 0 {
+    if id.len().is_multiple_of(2) {
         IngressKind::Call { deadline: None }
     } else {
         IngressKind::Send { delay: None }
@@ -338,7 +338,7 @@ fn setup(seed: u64) -> Setup {
             batches_per_step: 1 + (seed % 3) as usize,
             batch_records: 1 + (seed % 11) as usize,
             queue_records: 1 + (seed % 13) as usize,
-            waiting_bytes: if seed % 4 == 0 { 60 } else { 1 << 20 },
+            waiting_bytes: if seed.is_multiple_of(4) { 60 } else { 1 << 20 },
             ..tuning()
         },
         rates: Rates::default(),
