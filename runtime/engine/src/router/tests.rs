@@ -85,7 +85,7 @@ fn texts(items: &[Item]) -> Vec<String> {
                         .headers_of(i)
                         .map(|h| String::from_utf8_lossy(&h.value).into_owned())
                         .collect();
-                    assert_eq!(of, [value.clone()], "headers stay with their event");
+                    assert_eq!(of, std::slice::from_ref(&value), "headers stay with their event");
                     assert_eq!(batch.event(i).port, 0, "the consumer's port");
                     texts.push(format!("{key} {value}"));
                 }
