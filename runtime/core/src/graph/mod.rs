@@ -1,4 +1,4 @@
-//! [`Spec`](crate::spec::Spec) + module descriptions -> [`Graph`]: a pipeline in
+//! [`Spec`] + module descriptions -> [`Graph`]: a pipeline in
 //! which everything that is named exists and fits.
 //!
 //! Modules are resolved and pinned here, streams are joined to ports and handlers,
