@@ -14,5 +14,5 @@ for _ in $(seq 600); do
     kill -0 $server 2>/dev/null || { cat "$scratch/log" >&2; exit 1; }
     sleep 0.1
 done
-WEIR_URL=$url WEIR_MODULE=$guests/counter.wasm WEIR_FILE=web-ui/e2e/pipeline.yaml \
+WEIR_URL=$url WEIR_MODULE=$guests/counter.wasm WEIR_FILE=$PWD/web-ui/e2e/pipeline.yaml \
     npm --prefix web-ui run --silent e2e
