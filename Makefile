@@ -9,17 +9,19 @@ export CARGO_TERM_COLOR ?= auto
 WEIR := target/release/weir
 GUESTS := target/guests
 
-.PHONY: demo test bench build ui guests lint unit docs e2e setup setup-tests clean
+# Steps build on one another.
+.NOTPARALLEL:
+.PHONY: demo test bench binary build ui guests operators lint unit docs e2e setup setup-tests clean
 
 ## The main job: order-fulfilment, running, in the browser.
-demo: setup build guests
+demo: setup binary operators
 	exec $(WEIR) demo --listen 127.0.0.1:$(PORT) --data $(DATA)
 
 ## Everything that CI runs.
 test: setup-tests ui-checks build lint guests unit docs e2e
 
 ## Figures, written to tests/benches/RESULTS.md.
-bench: setup build guests
+bench: setup binary operators
 	target/release/weir-bench $(BENCH_ARGS)
 
 setup:
@@ -44,11 +46,18 @@ ui-checks: ui
 	npm --prefix web-ui run lint
 	npm --prefix web-ui test
 
+## What ships. The simulation stays out, since it turns planted faults on.
+binary: ui
+	cargo build --release --workspace --exclude weir-sim --bins
+
+## Everything, with the planted faults of tests, which WEIR_FAULT switches.
 build: ui
 	cargo build --release --workspace --all-targets
 
+guests: build operators
+
 ## Operators of the example and of the tests, as components.
-guests: build
+operators:
 	scripts/guests.sh $(WEIR) $(GUESTS)
 
 lint:
