@@ -16,6 +16,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     Failure, Result, Schema, Scope,
     describe::{Cell, CellKind, CellOptions},
+    json,
     scope::{Scan, sealed::Stored},
 };
 
@@ -181,12 +182,14 @@ plain!(Value<T> Map<K, V> List<T>);
 
 /// Reads stored JSON.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| Failure::terminal("invalid-state", error))
+    json::from_slice(bytes).map_err(|error| Failure::terminal("invalid-state", error))
 }
 
 /// Writes JSON to store.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Failure::terminal("invalid-output", error))
+    let mut bytes = Vec::new();
+    json::append(&mut bytes, value).map_err(|error| Failure::terminal("invalid-output", error))?;
+    Ok(bytes)
 }
 
 /// Reads a stored counter.

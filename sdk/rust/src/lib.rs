@@ -22,6 +22,7 @@ pub mod describe;
 mod failure;
 mod handler;
 mod host;
+mod json;
 pub mod log;
 mod macros;
 mod output;

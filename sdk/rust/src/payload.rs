@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Result};
+use crate::{Failure, Result, json};
 
 /// A value that is given on, or taken, as its bytes, whatever they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +30,9 @@ impl<'a, T: Deserialize<'a>> Decode<'a> for T {
         let value = if utf8 {
             // SAFETY: the host sets `utf8` only if every value of the batch is valid
             // UTF-8 by itself; that is the contract of `transform.batch.utf8`.
-            serde_json::from_str(unsafe { std::str::from_utf8_unchecked(bytes) })
+            json::from_str(unsafe { std::str::from_utf8_unchecked(bytes) })
         } else {
-            serde_json::from_slice(bytes)
+            json::from_slice(bytes)
         };
         value.map_err(|error| Failure::terminal("invalid-input", error))
     }
@@ -73,7 +73,7 @@ pub trait Encode {
 impl<T: Serialize> Encode for T {
     #[inline]
     fn encode(&self, to: &mut Vec<u8>) -> Result<()> {
-        serde_json::to_writer(to, self).map_err(|error| Failure::terminal("invalid-output", error))
+        json::append(to, self).map_err(|error| Failure::terminal("invalid-output", error))
     }
 }
 

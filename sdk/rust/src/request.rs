@@ -9,7 +9,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use crate::{Ctx, Encode, Failure, Result, Scope};
+use crate::{Ctx, Encode, Failure, Result, Scope, json};
 
 /// A call or a send, as it is handed to the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl<'c, Reply: DeserializeOwned + 'c> IntoFuture for Call<'c, Reply> {
         Box::pin(async move {
             let bytes = self.bytes().await?;
             let bytes = if bytes.is_empty() { b"null".as_slice() } else { &bytes };
-            serde_json::from_slice(bytes).map_err(|error| Failure::terminal("invalid-reply", error))
+            json::from_slice(bytes).map_err(|error| Failure::terminal("invalid-reply", error))
         })
     }
 }
