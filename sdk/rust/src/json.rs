@@ -1,9 +1,9 @@
-//! Reads and writes JSON as serde_json does, but in a fraction of the time where a
-//! type has only some of the members of the text.
+//! Reads and writes JSON as serde_json does, but faster where a type has only some of
+//! the members of the text.
 //!
-//! In reading it is serde_json's twin in what it gives, for every type and every text: the
-//! same values, and where there is an error, that very error. This is by
-//! construction. The [parser](parser::Parser) here knows the common forms only. A
+//! In reading it is serde_json's twin in what it gives: the same values, and where
+//! there is an error, that very error. This is by construction, and costs a second
+//! run of the type's `Deserialize` where there is one. The [parser](parser::Parser) here knows the common forms only. A
 //! float, a string with escapes and the like it hands to serde_json as a part of
 //! the text; and at the first sign of anything wrong it gives up, and serde_json
 //! reads the whole text again and says what is wrong.
@@ -63,6 +63,8 @@ fn read<'de, T: Deserialize<'de>>(mut parser: Parser<'de>) -> Option<T> {
     parser.ends().then_some(value)
 }
 
+/// By `from_slice` for a str too: one copy of the code is enough, and looking for a
+/// bool as a key, `from_str` may go on from within a character.
 #[cold]
 #[inline(never)]
 fn again<'de, T: Deserialize<'de>>(text: &'de [u8]) -> serde_json::Result<T> {

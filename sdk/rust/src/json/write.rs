@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// From this length on, a copy by the host is cheaper.
+/// From this length on, a piece is copied at once.
 const SHORT_MAX: usize = 32;
 
 /// Appends to a vector, in short pieces.
