@@ -3,10 +3,10 @@
 //!
 //! In reading it is serde_json's twin in what it gives: the same values, and where
 //! there is an error, that very error. This is by construction, and costs a second
-//! run of the type's `Deserialize` where there is one. The [parser](parser::Parser) here knows the common forms only. A
-//! float, a string with escapes and the like it hands to serde_json as a part of
-//! the text; and at the first sign of anything wrong it gives up, and serde_json
-//! reads the whole text again and says what is wrong.
+//! run of the type's `Deserialize` where there is one. The [parser](parser::Parser)
+//! here knows the common forms only. A float, a string with escapes and the like it
+//! hands to serde_json as a part of the text; and at the first sign of anything wrong
+//! it gives up, and serde_json reads the whole text again and says what is wrong.
 //!
 //! What makes it fast in WebAssembly, where each turn of a loop pays for a check of
 //! the time limit and a `usize` has four bytes: strings and digits are looked at
