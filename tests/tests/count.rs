@@ -113,3 +113,46 @@ async fn kill_9_under_load_loses_and_doubles_nothing() -> Result<()> {
     }
     assert_counted(&client, &expected).await
 }
+
+#[tokio::test]
+async fn a_pipeline_runs_once_whoever_deploys_stops_and_deletes_it_at_the_same_time() -> Result<()>
+{
+    let (scratch, weir, client) = crate::server().await?;
+    client.upload("counter", "1.0.0", guests::bytes("counter")?).await?;
+    client.deploy("counts", FILE).await?;
+    let mut workers = tokio::task::JoinSet::new();
+    for worker in 0..8_usize {
+        let client = client.clone();
+        workers.spawn(async move {
+            for round in 0..40 {
+                let path = "/v1/pipelines/counts";
+                let request = match (worker + round) % 5 {
+                    0 => client.request("POST", &format!("{path}/stop")),
+                    1 => client.request("DELETE", path),
+                    2 => client.request("POST", &format!("{path}/resume")),
+                    parallelism => {
+                        client.request("PUT", path).header("content-type", "application/yaml").body(
+                            FILE.replace("parallelism: 2", &format!("parallelism: {parallelism}")),
+                        )
+                    }
+                };
+                let answer = client.answer(request).await?;
+                assert!(answer.status < 500, "{}", answer.body);
+                client.ingest("in", lines(0, 10).0).await?;
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(worker) = workers.join_next().await {
+        worker??;
+    }
+    client.deploy("counts", FILE).await?;
+    client.answer(client.request("POST", "/v1/pipelines/counts/resume")).await?;
+    client
+        .audit_where("counts", |a| a["balanced"] == true && a["operators"][0]["ended"] == 3_200)
+        .await?;
+    weir.terminate()?;
+    let log = std::fs::read_to_string(scratch.path().join("data").with_extension("log"))?;
+    assert!(!log.contains("ERROR"), "{log}");
+    Ok(())
+}

@@ -71,9 +71,9 @@ impl Engine {
         name: &PipelineName,
         id: InvocationId,
     ) -> Result<(), Error> {
-        let (engine, pipeline) = (self.clone(), self.pipeline(name)?);
+        let (engine, name) = (self.clone(), name.clone());
         owned(async move {
-            let _change = pipeline.change.lock().await;
+            let (pipeline, _change) = engine.to_change(|| engine.pipeline(&name)).await?;
             pipeline.deployed()?;
             let (store, domain) = (engine.store.clone(), DomainName::of_pipeline(&pipeline.name));
             let found = blocking(move || find(&store, &domain, id)).await??;

@@ -100,8 +100,8 @@ impl Engine {
             let _deploys = engine.deploys.read().await;
             // Before an entry is made, so that a bad file leaves none.
             let planned = engine.planned(&name, &file)?;
-            let pipeline = engine.pipeline_or_new(&name);
-            let _change = pipeline.change.lock().await;
+            let (pipeline, _change) =
+                engine.to_change(|| Ok(engine.pipeline_or_new(&name))).await?;
             let result = engine.replace(&pipeline, planned, orphans).await;
             if pipeline.revision().is_none() {
                 engine.forget(&name);

@@ -110,25 +110,26 @@ impl Engine {
         name: &PipelineName,
         state: StateAtDelete,
     ) -> Result<(), Error> {
-        let (engine, pipeline) = (self.clone(), self.pipeline(name)?);
+        let (engine, name) = (self.clone(), name.clone());
         owned(async move {
-            let _change = pipeline.change.lock().await;
+            let (pipeline, _change) = engine.to_change(|| engine.pipeline(&name)).await?;
             pipeline.deployed()?;
             if pipeline.status().0 != PipelineStatus::Stopped {
                 return Err(wrong(&pipeline, "stop it first"));
             }
             ask(|done| engine.registry.delete_pipeline(&pipeline.name, done)).await?;
-            engine.forget(&pipeline.name);
             let kept = match state {
-                StateAtDelete::Keep => "its state is kept for a pipeline of the same name",
+                StateAtDelete::Keep => Ok("its state is kept for a pipeline of the same name"),
                 StateAtDelete::Drop => {
-                    ask(|done| {
-                        engine.store.clear_domain(&DomainName::of_pipeline(&pipeline.name), done)
-                    })
-                    .await?;
-                    "its state is removed"
+                    let domain = DomainName::of_pipeline(&pipeline.name);
+                    ask(|done| engine.store.clear_domain(&domain, done))
+                        .await
+                        .map(|_| "its state is removed")
                 }
             };
+            // Only now may a new pipeline take the name.
+            engine.forget(&pipeline.name);
+            let kept = kept?;
             engine.events.tell(&pipeline.name, "deleted", kept);
             Ok(())
         })
@@ -157,9 +158,9 @@ impl Engine {
     where
         F: Future<Output = Result<(), Error>> + Send,
     {
-        let (engine, pipeline) = (self.clone(), self.pipeline(name)?);
+        let (engine, name) = (self.clone(), name.clone());
         owned(async move {
-            let _change = pipeline.change.lock().await;
+            let (pipeline, _change) = engine.to_change(|| engine.pipeline(&name)).await?;
             pipeline.deployed()?;
             work(engine.clone(), pipeline.clone()).await?;
             Ok(engine.overview(&pipeline.name)?.summary)

@@ -58,7 +58,7 @@ impl Engine {
                         pipeline.set_base(self.base_of(&pipeline).await);
                     } else {
                         pipeline.set_starting();
-                        starts.push(pipeline);
+                        starts.push(pipeline.name.clone());
                     }
                 }
                 Err(error) => {
@@ -69,8 +69,9 @@ impl Engine {
         }
         let engine = self.clone();
         self.in_background(async move {
-            for pipeline in starts {
-                let _change = pipeline.change.lock().await;
+            for name in starts {
+                let found = engine.to_change(|| engine.pipeline(&name)).await;
+                let Ok((pipeline, _change)) = found else { continue };
                 // Not if somebody was quicker with a stop or a new revision.
                 if pipeline.handle().is_none() && pipeline.unready().is_some() {
                     // The event and the phase tell of a failure.

@@ -248,6 +248,22 @@ impl Engine {
             .clone()
     }
 
+    /// The pipeline that `find` finds, and the right to change it. One that was
+    /// deleted while its turn came is looked for anew: two entries of one name would
+    /// write to one domain.
+    async fn to_change(
+        &self,
+        find: impl Fn() -> Result<Arc<Pipeline>, Error>,
+    ) -> Result<(Arc<Pipeline>, tokio::sync::OwnedMutexGuard<()>), Error> {
+        loop {
+            let pipeline = find()?;
+            let change = pipeline.change.clone().lock_owned().await;
+            if self.pipeline(&pipeline.name).is_ok_and(|now| Arc::ptr_eq(&now, &pipeline)) {
+                return Ok((pipeline, change));
+            }
+        }
+    }
+
     /// Drops the entry of a pipeline that is not deployed.
     fn forget(&self, name: &PipelineName) {
         self.pipelines.write().unwrap_or_else(PoisonError::into_inner).remove(name);

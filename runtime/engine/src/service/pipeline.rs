@@ -63,7 +63,7 @@ impl PipelineStatus {
 pub(super) struct Pipeline {
     pub(super) name: PipelineName,
     /// Held by whoever changes the pipeline: one change at a time.
-    pub(super) change: tokio::sync::Mutex<()>,
+    pub(super) change: Arc<tokio::sync::Mutex<()>>,
     /// What the domain that is up said last of its status.
     pub(super) said: watch::Sender<Option<Status>>,
     view: Mutex<View>,
@@ -104,7 +104,7 @@ impl Pipeline {
         };
         Self {
             name,
-            change: tokio::sync::Mutex::default(),
+            change: Arc::default(),
             said: watch::Sender::new(None),
             view: Mutex::new(view),
         }

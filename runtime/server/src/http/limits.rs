@@ -66,6 +66,19 @@ const DRAINED: u64 = 1 << 30;
 /// off.
 pub(super) async fn body(request: Request, limit: Limit) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
+    if let Some(encoding) = parts.headers.get(header::CONTENT_ENCODING)
+        && encoding != "identity"
+    {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-encoding",
+            "This encoding of a body is not taken here",
+            format!(
+                "The body has the content encoding `{}`. Send it as it is, without compression.",
+                String::from_utf8_lossy(encoding.as_bytes())
+            ),
+        ));
+    }
     let announced = parts
         .headers
         .get(header::CONTENT_LENGTH)

@@ -43,9 +43,13 @@ use axum::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_http::{
-    catch_panic::CatchPanicLayer, compression::CompressionLayer,
-    set_header::SetResponseHeaderLayer, trace::TraceLayer,
+    catch_panic::CatchPanicLayer,
+    classify::ServerErrorsFailureClass,
+    compression::CompressionLayer,
+    set_header::SetResponseHeaderLayer,
+    trace::{DefaultMakeSpan, TraceLayer},
 };
+use tracing::{Level, Span};
 use weir_engine::service::Engine;
 
 use self::problem::Problem;
@@ -114,7 +118,19 @@ pub fn router(engine: Arc<Engine>, closing: watch::Receiver<bool>) -> Router {
             HeaderValue::from_static("nosniff"),
         ))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(TraceLayer::new_for_http())
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(DefaultMakeSpan::new().level(Level::INFO))
+                .on_failure(tell_of_failure),
+        )
+}
+
+/// Says in the log what went wrong, but for 503: that is an answer, not a failure.
+fn tell_of_failure(class: ServerErrorsFailureClass, latency: Duration, _: &Span) {
+    let answered = StatusCode::SERVICE_UNAVAILABLE;
+    if !matches!(class, ServerErrorsFailureClass::StatusCode(status) if status == answered) {
+        tracing::error!(%class, ?latency, "a request failed");
+    }
 }
 
 /// A page of another site must not make a visitor's browser change something here.

@@ -66,7 +66,12 @@ pub(crate) fn chain(
     let mut strays = Vec::new();
     for name in disk.list(dir).map_err(|e| StoreError::io("listing", dir, e))? {
         let Some(number) = segment::parse_name(&name) else {
-            strays.push(name);
+            // A segment that was never begun goes; what somebody put here stays.
+            if name.ends_with(".tmp") {
+                strays.push(name);
+            } else {
+                tracing::warn!(%name, "journal/ holds something that is not a segment; it is left alone");
+            }
             continue;
         };
         let path = dir.join(&name);

@@ -248,6 +248,16 @@ fn a_missing_segment_is_damage() {
 }
 
 #[test]
+fn what_is_no_segment_is_left_where_it_is() {
+    let disk = SimDisk::new(3);
+    drop(open(&disk));
+    let notes = Path::new(DIR).join("notes.txt");
+    disk.append(&notes).unwrap();
+    drop(open(&disk));
+    disk.open(&notes).unwrap();
+}
+
+#[test]
 fn forgotten_segments_are_those_before_a_position() {
     let disk = SimDisk::new(3);
     let (mut journal, _) = open(&disk);

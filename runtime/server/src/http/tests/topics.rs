@@ -136,6 +136,14 @@ async fn what_cannot_be_taken_is_refused_whole() {
         post("text/csv", "1".into()).await.problem(),
         problem(415, "unsupported-media-type")
     );
+    let compressed = Request::post("/v1/topics/t/records")
+        .header("content-type", "application/x-ndjson")
+        .header("content-encoding", "gzip")
+        .body(Body::from("1"));
+    assert_eq!(
+        server.ask(compressed.unwrap()).await.problem(),
+        problem(415, "unsupported-encoding")
+    );
     let large = format!("[{{\"value\":\"{}\"}}]", "x".repeat(5 << 20));
     assert_eq!(post("application/json", large).await.problem(), problem(413, "too-large"));
     let missing = server.post("/v1/topics/none/records", "application/json", "[]").await;
