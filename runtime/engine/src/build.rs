@@ -14,7 +14,7 @@ use weir_core::{
     message::Stamped,
     plan::{Edge, Node, NodeKind, Operator, Partitioning, Plan, Runs, Sink, Source},
     rows::{self, RowError},
-    unit::{DEADLINE, Target, Unit, UnitConfig},
+    unit::{DEADLINE, Target, Unit, UnitConfig, Waiting},
 };
 use weir_store::{DomainName, Store};
 
@@ -97,7 +97,13 @@ impl Builder {
             nodes: plan.nodes.iter().map(|node| node.id.clone()).collect(),
             edge_names: edges.iter().map(|edge| edge.name.clone()).collect(),
             topics: plan.nodes.iter().map(topic_of_source).collect(),
-            targets: Arc::new(plan.operators().filter_map(target).collect()),
+            targets: Arc::new(
+                plan.operators()
+                    .filter_map(|(node, operator)| {
+                        target(node, operator, config.tuning.waiting_quota)
+                    })
+                    .collect(),
+            ),
             posts: plan
                 .tasks
                 .iter()
@@ -553,12 +559,13 @@ fn topic_of_source(node: &Node) -> String {
     }
 }
 
-fn target((node, operator): (&Node, &Operator)) -> Option<(String, Target)> {
+fn target(node: &Node, operator: &Operator, quota: u64) -> Option<(String, Target)> {
     (operator.runs == Runs::Handlers).then(|| {
         let target = Target {
             node: node.index,
             description: operator.description.clone(),
             key: operator.key.clone(),
+            waiting: Arc::new(Waiting::new(quota)),
         };
         (node.id.to_string(), target)
     })

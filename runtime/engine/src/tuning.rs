@@ -33,6 +33,9 @@ pub struct Tuning {
     /// Memory of waiting events per operator shard after which its sources stop.
     /// Default 32 MiB.
     pub waiting_bytes: usize,
+    /// Bytes of waiting events per operator, over all shards, after which a send to it
+    /// fails as transient. Default 1 GiB.
+    pub waiting_quota: u64,
     /// The pause after the store refused a commit because the disk is full.
     /// Default 500 ms.
     pub full_retry: Duration,
@@ -56,6 +59,7 @@ impl Default for Tuning {
             epoch_bytes: 8 << 20,
             drain: Duration::from_secs(2),
             waiting_bytes: 32 << 20,
+            waiting_quota: 1 << 30,
             full_retry: Duration::from_millis(500),
             instance_retry: Duration::from_millis(100),
         }

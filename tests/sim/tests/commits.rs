@@ -110,6 +110,40 @@ fn send_across_a_barrier_survives() {
     assert!(across > 5, "a barrier came between in {across} runs only");
 }
 
+/// P3: a send to an operator at which its quota waits fails as transient at its
+/// sender, which is tried again; barriers and commits go on, nothing is lost.
+///
+/// Fails without: `is_over` in `resolve_send`.
+#[test]
+fn send_to_an_operator_over_its_quota_is_tried_again() {
+    let gate = Gate::closed();
+    let attempts = Arc::new(AtomicU32::new(0));
+    let seen = attempts.clone();
+    let sender = Module::new().output("out").handler("take", move |ctx, invocation| {
+        seen.fetch_max(ctx.attempt, Ordering::SeqCst);
+        async move {
+            ctx.send("bank", "wait", "bank", invocation.value.clone(), None);
+            ctx.emit(0, invocation.value);
+            Ok(Bytes::new())
+        }
+    });
+    let modules = vec![("caller", Arc::new(sender)), ("bank", bank(&gate))];
+    let mut setup = setup(CALLS, modules, TOPICS);
+    setup.tuning.waiting_quota = 600;
+    let mut world = World::new(1, setup);
+    feed(&mut world, "in", &events(&["a", "b"], 30));
+    world.settle(Duration::from_secs(1));
+    assert!(attempts.load(Ordering::SeqCst) > 1, "no send was refused");
+    let committed = world.values("out").len();
+    assert!((1..30).contains(&committed), "{committed} senders ended");
+    gate.open();
+    world.crash();
+    world.settle(Duration::from_secs(120));
+    assert_eq!(world.counter("bank", "bank", "count"), 30);
+    assert_eq!(sorted(&world, "out").len(), 30);
+    assert_clean(&world);
+}
+
 /// P2: ids and answers of requests are in the delta, also of those that began and
 /// ended in one epoch.
 ///

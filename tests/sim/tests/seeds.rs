@@ -339,6 +339,7 @@ fn setup(seed: u64) -> Setup {
             batch_records: 1 + (seed % 11) as usize,
             queue_records: 1 + (seed % 13) as usize,
             waiting_bytes: if seed.is_multiple_of(4) { 60 } else { 1 << 20 },
+            waiting_quota: if seed.is_multiple_of(6) { 2_000 } else { 1 << 20 },
             ..tuning()
         },
         rates: Rates::default(),

@@ -191,10 +191,15 @@ impl Unit {
     /// Finds where a send goes.
     ///
     /// # Errors
-    /// If it goes nowhere.
+    /// If it goes nowhere; transient if too much waits where it goes (rule P3).
     pub(super) fn resolve_send(&self, send: Request) -> Result<Outgoing, Failure> {
         let to =
             self.names.resolve(&send.operator, &send.handler, send.key.as_ref(), &send.value)?;
+        if self.config.targets.get(&send.operator).is_some_and(|to| to.waiting.is_over()) {
+            let message =
+                format!("too much waits at operator `{}`: its quota is used up", send.operator);
+            return Err(Failure::transient("overloaded", message));
+        }
         let wall = self.now.wall;
         let later =
             |ms: u64| EventTime(wall.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)));

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use super::quota::Waiting;
 use crate::{
     description::Description,
     ids::{NodeId, Shard},
@@ -61,7 +62,7 @@ pub struct UnitConfig {
     /// For dead letters.
     pub topics: Arc<[String]>,
     /// Bytes of waiting events from which on the unit takes no more data. Default
-    /// 64 MiB.
+    /// 32 MiB.
     pub waiting_bytes: usize,
     /// Randomness of invocations is derived from it.
     pub seed: u64,
@@ -76,4 +77,6 @@ pub struct Target {
     pub description: Arc<Description>,
     /// Where the key is in the value of a call that names none.
     pub key: Option<JsonPointer>,
+    /// What waits there, over all shards.
+    pub waiting: Arc<Waiting>,
 }

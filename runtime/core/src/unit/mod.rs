@@ -38,6 +38,7 @@ pub(crate) mod journal;
 pub(crate) mod names;
 mod outbox;
 mod queues;
+mod quota;
 mod restore;
 mod running;
 mod select;
@@ -60,6 +61,7 @@ pub use self::{
     config::{CHAIN_MAX, DEADLINE, Target, UnitConfig},
     counts::{Counts, UnitFigures},
     effects::LogLine,
+    quota::Waiting,
 };
 use self::{
     answers::Answers, intake::Items, names::Names, outbox::Outbox, queues::Queues, times::Times,
@@ -137,6 +139,8 @@ pub struct Unit {
     /// Figures that are counted, not measured.
     figures: UnitFigures,
     logs: Vec<LogLine>,
+    /// What waits here, in bytes, as the operator's quota counts it.
+    waiting_told: u64,
 }
 
 impl Unit {
@@ -180,6 +184,7 @@ impl Unit {
             edges: vec![(0, 0); config.edges.len()],
             figures: UnitFigures::default(),
             logs: Vec::new(),
+            waiting_told: 0,
             config,
         }
     }
@@ -316,7 +321,19 @@ impl Unit {
     fn finish(&mut self) -> Vec<Action> {
         self.excuse_ended_suspect();
         self.pump();
+        self.tell_waiting();
         std::mem::take(&mut self.out)
+    }
+
+    /// Counts what waits here for the quota of the operator.
+    fn tell_waiting(&mut self) {
+        let now = self.items.bytes() as u64;
+        if now != self.waiting_told
+            && let Some(own) = self.config.targets.get(self.config.id.as_str())
+        {
+            own.waiting.change(self.waiting_told, now);
+            self.waiting_told = now;
+        }
     }
 
     /// Events, calls and sends taken in and not ended: measured.

@@ -21,7 +21,7 @@ use crate::{
     message::{Address, Message, Stamped},
     plan::{MissingKey, RetryPolicy, Runs},
     rows::{self, Change},
-    unit::{Action, Target, Unit, UnitConfig, UnitFigures},
+    unit::{Action, Target, Unit, UnitConfig, UnitFigures, Waiting},
 };
 
 /// What an operator does.
@@ -144,7 +144,15 @@ impl World {
         let targets = programs.iter().enumerate().map(|(node, program)| {
             let description = Arc::new(program.description());
             let key = Some("/key".parse().unwrap());
-            (program.name.to_owned(), Target { node: node as u16, description, key })
+            (
+                program.name.to_owned(),
+                Target {
+                    node: node as u16,
+                    description,
+                    key,
+                    waiting: Arc::new(Waiting::new(1 << 30)),
+                },
+            )
         });
         let targets: Arc<HashMap<String, Target>> = Arc::new(targets.collect());
         let count = programs.len();
