@@ -69,12 +69,27 @@ impl Weir {
     /// # Errors
     /// If it does not come up.
     pub fn start_with(data: &Path, env: &[(&str, &str)]) -> Result<Self> {
+        let mut command = Command::new(binary()?);
+        command.envs(env.iter().copied());
+        Self::start_as(command, data)
+    }
+
+    /// The same as [`Weir::start`], where it may open so many files.
+    ///
+    /// # Errors
+    /// If it does not come up.
+    pub fn start_with_files(data: &Path, files: u32) -> Result<Self> {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={files}:{files}")).arg(binary()?);
+        Self::start_as(command, data)
+    }
+
+    fn start_as(mut command: Command, data: &Path) -> Result<Self> {
         let log =
             std::fs::File::options().create(true).append(true).open(data.with_extension("log"))?;
-        let mut child = Command::new(binary()?)
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
-            .envs(env.iter().copied())
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()?;

@@ -2,7 +2,11 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use weir_tests::{client::Answer, guests};
+use weir_tests::{
+    client::{Answer, Client},
+    guests,
+    process::Weir,
+};
 
 /// An answer is clear if it has a code and a sentence.
 fn assert_problem(answer: &Answer, status: u16, code: &str) {
@@ -153,5 +157,28 @@ async fn an_idempotency_key_makes_a_repeat_return_the_first_answer() -> Result<(
     assert_eq!(first, second);
     assert_eq!(client.answer(post("3\n")).await?.status, 422);
     assert_eq!(client.records("once").await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn connections_leave_the_store_the_files_that_it_needs() -> Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let data = scratch.path().join("data");
+    let weir = Weir::start_with_files(&data, 128)?;
+    let client = Client::new(weir.url());
+    client.ready().await?;
+    let address = weir.url().trim_start_matches("http://").to_owned();
+    let mut idle = Vec::new();
+    for _ in 0..120 {
+        idle.push(tokio::net::TcpStream::connect(&address).await?);
+    }
+    // The client's own connection is open already.
+    for topic in 0..40 {
+        let topic = format!("/v1/topics/t{topic}");
+        client.ok(client.request("PUT", &topic).json(&json!({"partitions": 4}))).await?;
+        let records = client.request("POST", &format!("{topic}/records"));
+        client.ok(records.json(&json!([{"value": 1}, {"value": 2}]))).await?;
+    }
+    drop(idle);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
-use weir_tests::{client::Client, example, process::Weir};
+use weir_tests::{client::Client, example, process::Weir, wait::until};
 
 /// The file with another parallelism, and another limit of invocations at once.
 fn file(parallelism: u32, concurrency: u32) -> Result<String> {
@@ -66,14 +66,26 @@ async fn a_cancelled_order_is_released_and_refunded() -> Result<()> {
     let orders = example::orders()?;
     let orders: Vec<&str> = orders.lines().take(200).collect();
     send_orders(&client, &orders, 200, 0).await?;
+    let mut cancelled = 0;
     for order in orders.iter().step_by(7) {
         let order: Value = serde_json::from_str(order)?;
         let id = json!({ "order_id": order["order_id"] });
-        // An order that was rejected, or is not placed yet, cannot be cancelled: it says so.
-        let request = client.request("POST", "/v1/call/order-fulfilment/order/cancel").json(&id);
-        let answer = client.answer(request).await?;
-        assert!(answer.status < 500, "{}", answer.body);
+        let call = |handler: &str| {
+            let path = format!("/v1/call/order-fulfilment/order/{handler}");
+            client.request("POST", &path).json(&id)
+        };
+        let status = until("the order is placed", || async {
+            let status = client.ok(call("status")).await?["status"].clone();
+            Ok((!status.is_null()).then_some(status))
+        })
+        .await?;
+        // One that was rejected cannot be cancelled, nor one that has left: they say so.
+        let answer = client.answer(call("cancel")).await?;
+        assert!(matches!(answer.status, 200 | 422), "{}", answer.body);
+        assert!(status == "confirmed" || answer.status == 422, "{}", answer.body);
+        cancelled += u32::from(answer.status == 200);
     }
+    assert!(cancelled > 0, "every order had left before it could be cancelled");
     let said = example::check(weir.url())?;
     eprintln!("{said}");
     Ok(())

@@ -32,6 +32,17 @@ const INSTANCE_RETRY_MAX: Duration = Duration::from_secs(30);
 /// Runs of the guest in one step of the task.
 const RUNS_PER_STEP: usize = 16;
 
+/// What a step left to tell.
+#[derive(Default)]
+pub(crate) struct Settled {
+    /// Is there something to commit?
+    pub(crate) dirty: bool,
+    /// How it holds the sources, if that has changed.
+    pub(crate) holds: Option<bool>,
+    /// By how many bytes the delta of this epoch has grown, about.
+    pub(crate) grown: usize,
+}
+
 /// One shard of one operator.
 pub(crate) struct Station {
     pub(crate) node: u16,
@@ -59,6 +70,8 @@ pub(crate) struct Station {
     touched: bool,
     halted: Option<String>,
     holds: bool,
+    /// Bytes of this epoch's delta that were told.
+    delta: usize,
     holds_all: bool,
     sent_to: bool,
     counted: Counted,
@@ -118,6 +131,7 @@ impl Station {
             touched: true,
             halted: None,
             holds: false,
+            delta: 0,
             holds_all: false,
             sent_to: false,
             counted: Counted { taken: counts.taken, dead_lettered: counts.dead_lettered },
@@ -218,6 +232,7 @@ impl Station {
     pub(crate) fn on_barrier(&mut self, now: Now, next: Epoch) -> Vec<Change> {
         self.todo.retain(|action| !matches!(action, Action::Process(_)));
         let (changes, actions) = self.lock().on_barrier(now, next);
+        self.delta = 0;
         self.enqueue(actions);
         changes
     }
@@ -279,15 +294,15 @@ impl Station {
         self.halted.take()
     }
 
-    /// Brings its figures up to date. Says whether it has something to commit, and
-    /// how it holds the sources if that has changed.
-    pub(crate) fn settle(&mut self) -> (bool, Option<bool>) {
+    /// Brings its figures up to date.
+    pub(crate) fn settle(&mut self) -> Settled {
         if !std::mem::take(&mut self.touched) {
-            return (false, None);
+            return Settled::default();
         }
-        let (figures, can_take, dirty, logs) = {
+        let (figures, can_take, dirty, delta, logs) = {
             let mut unit = self.lock();
-            (unit.figures(), unit.can_take(), unit.is_dirty(), unit.take_logs())
+            let delta = unit.delta_bytes();
+            (unit.figures(), unit.can_take(), unit.is_dirty(), delta, unit.take_logs())
         };
         self.write_logs(&logs);
         if let Some(shard) = self.shard_figures() {
@@ -307,7 +322,9 @@ impl Station {
         let holds = !can_take;
         let changed = (holds != self.holds).then_some(holds);
         self.holds = holds;
-        (dirty, changed)
+        let grown = delta.saturating_sub(self.delta);
+        self.delta += grown;
+        Settled { dirty, holds: changed, grown }
     }
 
     fn enqueue(&mut self, actions: Vec<Action>) {

@@ -309,9 +309,10 @@ impl Task {
         let mut dirty = self.root.as_ref().is_some_and(|root| root.source.has_changed())
             || self.sinks.iter().any(SinkShard::has_changed);
         for station in &mut self.stations {
-            let (changed, hold) = station.settle();
-            dirty |= changed;
-            if let Some(hold) = hold {
+            let settled = station.settle();
+            dirty |= settled.dirty;
+            self.shared.add_bytes(self.epoch, settled.grown);
+            if let Some(hold) = settled.holds {
                 station.hold(&self.shared, hold);
             }
             if let Some(reason) = station.halted() {

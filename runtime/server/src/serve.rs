@@ -23,8 +23,22 @@ use crate::{
 
 /// How long requests in flight may take once the server goes down.
 const REQUESTS: Duration = Duration::from_secs(5);
+/// The most open connections; more wait to be accepted. Fewer where the system gives
+/// few files: half of them stay for the store.
+const CONNECTIONS_MAX: usize = 4_096;
+/// How many open files to ask the system for.
+const FILES: u64 = 65_536;
 /// How long each pipeline may take to stop.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// How many files may be open, after asking for as many as the system gives.
+fn files_max() -> usize {
+    let files = rlimit::increase_nofile_limit(FILES).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the limit of open files cannot be raised");
+        256
+    });
+    usize::try_from(files).unwrap_or(usize::MAX)
+}
 
 /// Serves a data directory until the process is told to end. `listening` is called
 /// with the address as soon as requests are taken.
@@ -44,11 +58,15 @@ pub async fn serve(
     let address = listener.local_addr()?;
     let host = Host::new(weir_host::Options::new(data.join("cache")))
         .context("cannot run WebAssembly here")?;
+    let files = files_max();
+    let connections = CONNECTIONS_MAX.min(files / 2);
+    let mut store = Options::default();
+    store.topic_files = store.topic_files.min(files / 4);
     let engine = Engine::open(Config {
         dir: data.clone(),
         disk: RealDisk::from_environment(),
         view: ViewKind::Sled,
-        store: Options::default(),
+        store,
         tuning: Tuning::default(),
         clock: Arc::new(SystemClock::new()),
         modules: Arc::new(HostModules::new(host)),
@@ -64,7 +82,7 @@ pub async fn serve(
 
     let mut stopped = closing.clone();
     let mut server = tokio::spawn(
-        axum::serve(Bounded::new(listener), router)
+        axum::serve(Bounded::new(listener, connections), router)
             .with_graceful_shutdown(async move {
                 let _ = stopped.wait_for(|closing| *closing).await;
             })

@@ -21,6 +21,8 @@ pub struct Options {
     /// A segment file of a topic partition is ended when it is larger. Default 128
     /// MiB.
     pub topic_segment_bytes: u64,
+    /// So many topic files are kept open. Default 256.
+    pub topic_files: usize,
     /// Rows are settled into the view when those that wait are larger. Default 64
     /// MiB.
     pub settle_bytes: u64,
@@ -44,6 +46,7 @@ impl Default for Options {
         Self {
             segment_bytes: 64 * MIB,
             topic_segment_bytes: 128 * MIB,
+            topic_files: 256,
             settle_bytes: 64 * MIB,
             settle_idle: Duration::from_secs(30),
             snapshot_bytes: 256 * MIB,

@@ -159,7 +159,7 @@ fn bring_up(
     options: &Options,
 ) -> Result<Recovered, StoreError> {
     let rows = RowStore::new(view.clone(), settled);
-    let topics = Topics::new(disk.clone(), root, options.topic_segment_bytes)?;
+    let topics = Topics::new(disk.clone(), root, options.topic_segment_bytes, options.topic_files)?;
     // A topic that was deleted after the snapshot may have lost its files: that is
     // only an error if it is still there at the end.
     let mut failed: BTreeMap<TopicName, (u64, StoreError)> = BTreeMap::new();
@@ -204,7 +204,7 @@ fn apply(
             continue;
         }
         failed.remove(&name);
-        topics.follow(&name, topic)?;
+        topics.follow_again(&name, topic)?;
     }
     for append in &body.appends {
         meta.on_append(&append.topic, append.partition.0, append.first, append.count)

@@ -226,21 +226,19 @@ impl Store {
 
     /// Takes a durable commit into what the store knows of itself, and into its topics.
     fn publish(&self, meta: &mut Meta, prepared: &Prepared, touched: &mut Vec<TopicName>) {
-        let result = meta
+        let changed = meta
             .on_epoch(&prepared.domain, prepared.epoch.0)
-            .and_then(|_| meta.on_rows(&prepared.domain, &prepared.rows))
-            .map_err(|contradiction| contradiction.0.to_owned())
-            .and_then(|changed| {
+            .and_then(|_| meta.on_rows(&prepared.domain, &prepared.rows));
+        match changed {
+            Ok(changed) => {
                 for name in changed {
-                    self.topics
-                        .follow(&name, meta.topics.get(&name))
-                        .map_err(|error| error.to_string())?;
+                    self.topics.follow(&name, meta.topics.get(&name));
                     touched.push(name);
                 }
-                Ok(())
-            });
-        if let Err(problem) = result {
-            tracing::error!(domain = %prepared.domain, epoch = %prepared.epoch, problem, "a commit could not be followed");
+            }
+            Err(contradiction) => {
+                tracing::error!(domain = %prepared.domain, epoch = %prepared.epoch, problem = contradiction.0, "a commit could not be followed");
+            }
         }
         for append in &prepared.appends {
             if let Err(contradiction) =

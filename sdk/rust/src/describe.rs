@@ -136,7 +136,8 @@ impl CellOptions {
         Self { version, ..self }
     }
 
-    /// Forgets entries that were not written for so long.
+    /// Forgets entries that were not written for so long. Weir does not run this yet: it
+    /// refuses to deploy a module with such a cell.
     #[must_use]
     pub const fn ttl_ms(self, milliseconds: u64) -> Self {
         Self { ttl_ms: Some(milliseconds), ..self }

@@ -22,7 +22,7 @@
 ///     }
 ///     cells {
 ///         COUNT: Counter,
-///         LAST: Value<String> = CellOptions::new().ttl_ms(3_600_000),
+///         LAST: Value<String> = CellOptions::new().version(2),
 ///     }
 /// }
 ///

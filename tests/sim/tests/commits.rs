@@ -18,7 +18,8 @@ use weir_core::{
 use weir_sim::{script::Module, world::World};
 
 use crate::common::{
-    CALLS, Gate, TOPICS, assert_clean, bank, caller, events, feed, run_to_epoch, setup, sorted,
+    CALLS, Gate, TOPICS, assert_clean, bank, caller, count, events, feed, run_to_epoch, setup,
+    sorted,
 };
 
 const CALL: IngressKind = IngressKind::Call { deadline: None };
@@ -108,6 +109,34 @@ fn send_across_a_barrier_survives() {
         assert_clean(&world);
     }
     assert!(across > 5, "a barrier came between in {across} runs only");
+}
+
+/// P1: an epoch ends when its delta is large, also one of state alone, while sources
+/// are far behind and it could wait.
+///
+/// Fails without: `add_bytes` of what a station's delta has grown by.
+#[test]
+fn a_large_delta_of_state_ends_its_epoch() {
+    const STATE: &str = "
+pipeline: sim
+sources: { in: { topic: in } }
+operators: { count: { module: count, input: in } }
+sinks: { out: { discard: true, input: count.out } }
+";
+    let mut setup = setup(STATE, vec![("count", count())], TOPICS);
+    setup.tuning.epoch_behind = Duration::from_secs(3_600);
+    setup.tuning.epoch_max = Duration::from_secs(3_600);
+    setup.tuning.epoch_bytes = 4_096;
+    let mut world = World::new(1, setup);
+    let keys: Vec<String> = (0..1_000).map(|i| format!("k{i}")).collect();
+    let records: Vec<(&str, String)> = keys.iter().map(|key| (key.as_str(), key.clone())).collect();
+    feed(&mut world, "in", &records);
+    world.run_until("state is committed", |world| !world.state("count").is_empty());
+    let committed = world.state("count").len();
+    assert!(committed < 500, "{committed} keys in the first commit");
+    world.settle(Duration::from_secs(10));
+    assert_eq!(world.state("count").len(), 1_000);
+    assert_clean(&world);
 }
 
 /// P3: a send to an operator at which its quota waits fails as transient at its

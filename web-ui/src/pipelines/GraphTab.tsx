@@ -21,7 +21,7 @@ export function GraphTab() {
       <div className="flex min-w-0 flex-col gap-4">
         <section
           aria-label="Graph"
-          className="relative h-80 overflow-hidden rounded-lg border border-line bg-surface md:h-[max(24rem,calc(100vh-30rem))]"
+          className="relative h-80 overflow-hidden rounded-lg border border-line bg-surface md:h-[clamp(24rem,calc(100vh-16rem),52rem)]"
         >
           <FiguresOf pipeline={pipeline}>
             <GraphView detail="figures" graph={graph} linkTo={linkTo} selected={selected} />

@@ -1,14 +1,17 @@
 //! Confirmed orders into shipments, one per warehouse.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use messages::{Confirmed, LineOf, Shipment};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use weir_sdk::{Event, Result};
 
 weir_sdk::transform! {
     /// Makes one shipment per warehouse of each confirmed order, and tells the
     /// inventory that its lines ship.
     Shipping;
+    config Config;
 
     inputs {
         /// Confirmed orders.
@@ -20,16 +23,26 @@ weir_sdk::transform! {
     }
 }
 
+/// `config:` of the operator.
+#[derive(Deserialize, JsonSchema)]
+struct Config {
+    /// Seconds from the confirmation until the lines leave the warehouse. Until then
+    /// the order can be cancelled. At once by default.
+    #[serde(default)]
+    leaves_after: u64,
+}
+
 /// Where SKUs lie.
 const WAREHOUSES: [&str; 3] = ["antwerp", "lyon", "turin"];
 
 fn ship(event: &Event<'_>, order: Confirmed) -> Result<()> {
+    let leaves_after = Duration::from_secs(weir_sdk::config::<Config>()?.leaves_after);
     let mut shipments: BTreeMap<&str, Shipment> = BTreeMap::new();
     for (index, line) in order.lines.into_iter().enumerate() {
         let order_id = order.order_id.clone();
         let of =
             LineOf { sku: line.sku.clone(), order_id, line: index as u32, quantity: line.quantity };
-        event.send("inventory", "ship", &of).key(&line.sku).now()?;
+        event.send("inventory", "ship", &of).key(&line.sku).later(leaves_after)?;
 
         let warehouse = warehouse(&line.sku);
         let empty =

@@ -7,6 +7,7 @@
 //! warning. All problems of the file come together, those of reading it included.
 
 mod advice;
+mod config;
 mod entries;
 mod order;
 mod schema;
@@ -286,6 +287,8 @@ fn operator(
         }
     };
     let runs = entries::runs(spec, &pin, &description, problems)?;
+    config::check(spec, &description, problems);
+    refuse_expiry(module, &description, problems);
     let mut limits = Limits::default();
     if matches!(description.language.as_str(), "python" | "javascript" | "typescript" | "js" | "ts")
     {
@@ -322,6 +325,23 @@ fn operator(
         retry: spec.retry,
         limits,
     })))
+}
+
+/// Cells do not expire yet, and a value that should have is never returned.
+fn refuse_expiry(module: &Placed<ModuleRef>, description: &Description, problems: &mut Problems) {
+    for cell in description.cells.iter().filter(|cell| cell.ttl_ms.is_some()) {
+        problems
+            .error(
+                module.place,
+                &module.path,
+                "not-yet",
+                format!(
+                    "Cell `{}` of `{}` has a time to live, which is not available in this version.",
+                    cell.name, module.value
+                ),
+            )
+            .help("build the module without it for now");
+    }
 }
 
 fn refuse_module(module: &Placed<ModuleRef>, unresolved: Unresolved, problems: &mut Problems) {

@@ -8,6 +8,12 @@ use crate::{
     spec::units::format_duration,
 };
 
+const CONFIG: &str = r#"{
+    "type": "object",
+    "required": ["step"],
+    "properties": {"step": {"type": "integer"}, "names": {"type": "array", "items": {"type": "string"}}}
+}"#;
+
 /// `name@version face face: in a b | out c d | handler takes..`: modules as the
 /// tests have them.
 fn modules() -> Vec<Resolved> {
@@ -67,7 +73,11 @@ fn modules() -> Vec<Resolved> {
         module("hidden", "1.0.0", handlers(&[("only", true, false)], &[])),
         module("pass", "1.0.0", transform(&["in"], &["out"])),
         module("zip", "1.0.0", transform(&["left", "right"], &["out"])),
-        module("count", "1.0.0", Description { cells: vec![cell], ..transform(&["in"], &["out"]) }),
+        module(
+            "count",
+            "1.0.0",
+            Description { cells: vec![cell.clone()], ..transform(&["in"], &["out"]) },
+        ),
         module(
             "both",
             "1.0.0",
@@ -86,6 +96,27 @@ fn modules() -> Vec<Resolved> {
             "snake",
             "1.0.0",
             Description { language: "python".into(), ..transform(&["in"], &["out"]) },
+        ),
+        module(
+            "aging",
+            "1.0.0",
+            Description {
+                cells: vec![Cell { ttl_ms: Some(1), ..cell }],
+                ..transform(&["in"], &["out"])
+            },
+        ),
+        module(
+            "tuned",
+            "1.0.0",
+            Description { config_schema: Some(CONFIG.into()), ..transform(&["in"], &["out"]) },
+        ),
+        module(
+            "unsure",
+            "1.0.0",
+            Description {
+                config_schema: Some(r#"{"type": 7}"#.into()),
+                ..transform(&["in"], &["out"])
+            },
         ),
     ]
 }
@@ -228,7 +259,7 @@ sinks:
             9:51: error unknown-port: `c` (order@2.0.0) has no output `confirmd`. (operators.e.input.right)
                 did you mean `confirmed`?
             10:16: error unknown-module: There is no module `zzz`. (operators.f.module)
-                there are `order`, `inventory`, `pair`, `hidden`, `pass`, `zip`, `count`, `both`, `old` and `snake`
+                there are `order`, `inventory`, `pair`, `hidden`, `pass`, `zip`, `count`, `both`, `old` and 4 more
             10:28: error unknown-stream: There is no source or operator `nobody`. (operators.f.input)
                 there are `orders`, `a`, `b`, `c`, `d`, `e`, `f`, `g`, `inv` and `h`
             11:30: error unknown-port: `orders` is a source and has one stream, without the name `out`. (operators.g.input)
@@ -479,7 +510,7 @@ sinks:
             3:24: error invalid-value: `BAD` is not a topic name. (sources.s.topic)
                 use 1 to 63 of the characters a-z, 0-9, `-` and `_`, and begin with a letter or digit
             5:16: error unknown-module: There is no module `nothing`. (operators.a.module)
-                there are `order`, `inventory`, `pair`, `hidden`, `pass`, `zip`, `count`, `both`, `old` and `snake`
+                there are `order`, `inventory`, `pair`, `hidden`, `pass`, `zip`, `count`, `both`, `old` and 4 more
             6:8: error not-yet: The operator `filter` is not available in this version. (operators.b.filter)
                 remove it for now
             7:6: error wrong-type: This is a list. (operators.c)
@@ -596,4 +627,46 @@ fn only_certain_contradictions_of_schemas_are_refused() {
     let bomb = r##"{"anyOf":[{"$ref":"#"},{"$ref":"#"},{"$ref":"#"},{"$ref":"#"}],"allOf":[{"$ref":"#"},{"$ref":"#"}]}"##;
     schemas(bomb, bomb, expect![[""]]);
     schemas(r##"{"$ref":"#/a","a":{"$ref":"#"}}"##, r##"{"anyOf":[{"$ref":"#"}]}"##, expect![[""]]);
+}
+
+#[test]
+fn a_configuration_must_be_what_its_module_wants() {
+    check(
+        r#"
+pipeline: p
+sources:
+  in: { topic: in }
+operators:
+  good:   { module: tuned@1.0.0, input: in, key: /k, config: { step: 1, names: [a] } }
+  wrong:  { module: tuned@1.0.0, input: in, key: /k, config: { step: x, names: [a, 2] } }
+  none:   { module: tuned@1.0.0, input: in, key: /k }
+  unsure: { module: unsure@1.0.0, input: in, key: /k, config: 7 }
+"#,
+        expect![[r#"
+            7:62: error config-mismatch: The configuration does not fit: "x" is not of type "integer". (operators.wrong.config.step)
+                change it, or see what `tuned@1.0.0` wants in its report
+            7:62: error config-mismatch: The configuration does not fit: 2 is not of type "string". (operators.wrong.config.names.1)
+                change it, or see what `tuned@1.0.0` wants in its report
+            8:3: error config-missing: `tuned@1.0.0` needs a configuration. (operators.none)
+                add `config:`; the module's report has its schema
+            9:21: warning schema-unusable: The configuration is not checked: `unsure@1.0.0` has a schema for it that cannot be used: 7 is not valid under any of the schemas listed in the 'anyOf' keyword. (operators.unsure.module)
+        "#]],
+    );
+}
+
+#[test]
+fn cells_that_should_expire_are_refused_for_now() {
+    check(
+        r#"
+pipeline: p
+sources:
+  in: { topic: in }
+operators:
+  old: { module: aging@1.0.0, input: in, key: /k }
+"#,
+        expect![[r#"
+            6:18: error not-yet: Cell `count` of `aging@1.0.0` has a time to live, which is not available in this version. (operators.old.module)
+                build the module without it for now
+        "#]],
+    );
 }

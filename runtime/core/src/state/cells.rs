@@ -11,10 +11,15 @@ use super::{
 };
 use crate::description::Cell;
 
+/// About what a row takes beside its value and its entry's key.
+const ROW_BYTES: usize = 48;
+
 /// A column per cell of the description.
 #[derive(Debug)]
 pub(crate) struct Cells {
     columns: Vec<Column>,
+    /// About how many bytes changed since the last barrier.
+    delta: usize,
 }
 
 #[derive(Debug)]
@@ -62,7 +67,7 @@ impl Cells {
             true => Column::Entries(Entries::default()),
             false => Column::Single(Single::default()),
         };
-        Self { columns: cells.iter().map(column).collect() }
+        Self { columns: cells.iter().map(column).collect(), delta: 0 }
     }
 
     /// The value of a cell without entries.
@@ -79,7 +84,9 @@ impl Cells {
     pub(crate) fn set(&mut self, keys: &mut Keys, cell: u32, slot: Slot, value: Option<&[u8]>) {
         if let Some(Column::Single(single)) = self.columns.get_mut(cell as usize) {
             // Marked first: a removal must not be the last thing that needs the key.
-            single.mark(keys, slot);
+            if single.mark(keys, slot) {
+                self.delta += ROW_BYTES + value.map_or(0, <[u8]>::len);
+            }
             single.set(keys, slot, value);
         }
     }
@@ -119,7 +126,9 @@ impl Cells {
         value: Option<Bytes>,
     ) {
         if let Some(Column::Entries(entries)) = self.columns.get_mut(cell as usize) {
-            entries.mark(keys, slot, entry.clone());
+            if entries.mark(keys, slot, entry.clone()) {
+                self.delta += ROW_BYTES + entry.len() + value.as_ref().map_or(0, Bytes::len);
+            }
             entries.set(keys, slot, entry, value);
         }
     }
@@ -130,10 +139,19 @@ impl Cells {
             && let Some(map) = entries.maps.remove(&slot)
         {
             for entry in map.into_keys() {
-                entries.mark(keys, slot, entry);
+                let bytes = ROW_BYTES + entry.len();
+                if entries.mark(keys, slot, entry) {
+                    self.delta += bytes;
+                }
             }
             keys.unpin(slot);
         }
+    }
+
+    /// About how many bytes there are to hand over. A row that is written again counts
+    /// once, as it was first.
+    pub(crate) fn delta(&self) -> usize {
+        self.delta
     }
 
     /// Is there something to hand over?
@@ -150,6 +168,7 @@ impl Cells {
         keys: &mut Keys,
         mut give: impl FnMut(&Keys, Changed<'_>),
     ) {
+        self.delta = 0;
         for (cell, column) in self.columns.iter_mut().enumerate() {
             match column {
                 Column::Single(single) => {
@@ -200,13 +219,15 @@ impl Single {
         }
     }
 
-    fn mark(&mut self, keys: &mut Keys, slot: Slot) {
+    /// Marks a value as changed; false if it was already.
+    fn mark(&mut self, keys: &mut Keys, slot: Slot) -> bool {
         let held = self.held(slot);
-        if !held.dirty {
-            held.dirty = true;
+        let first = !std::mem::replace(&mut held.dirty, true);
+        if first {
             self.dirty.push(slot);
             keys.pin(slot);
         }
+        first
     }
 }
 
@@ -232,11 +253,12 @@ impl Entries {
         }
     }
 
-    fn mark(&mut self, keys: &mut Keys, slot: Slot, entry: Bytes) {
+    /// Marks an entry as changed; false if it was already.
+    fn mark(&mut self, keys: &mut Keys, slot: Slot, entry: Bytes) -> bool {
         let dirty = self.dirty.entry(slot).or_insert_with(|| {
             keys.pin(slot);
             BTreeSet::new()
         });
-        dirty.insert(entry);
+        dirty.insert(entry)
     }
 }

@@ -9,12 +9,17 @@ use crate::{
     rows::{AnswerRow, Change, Place, Writer},
 };
 
+/// About what a row takes beside the reply.
+const ROW_BYTES: usize = 64;
+
 /// Answers by id.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     by_id: FxHashMap<CallId, Answer>,
     dirty: Vec<CallId>,
     removed: Vec<(KeyGroup, CallId)>,
+    /// Bytes of the replies since the last barrier.
+    delta: usize,
 }
 
 /// How a call or send ended.
@@ -30,6 +35,11 @@ pub(crate) struct Answer {
 impl Answers {
     pub(crate) fn is_dirty(&self) -> bool {
         !self.dirty.is_empty() || !self.removed.is_empty()
+    }
+
+    /// About how many bytes there are to hand over.
+    pub(crate) fn delta(&self) -> usize {
+        self.delta
     }
 
     pub(crate) fn get(&self, id: CallId) -> Option<&Answer> {
@@ -50,6 +60,10 @@ impl Answers {
         outcome: Option<Outcome>,
     ) {
         self.dirty.push(id);
+        self.delta += match &outcome {
+            Some(Ok(reply)) => ROW_BYTES + reply.len(),
+            _ => ROW_BYTES,
+        };
         self.by_id.insert(id, Answer { from, group, outcome, stored: false });
     }
 
@@ -80,6 +94,7 @@ impl Answers {
         place: impl Fn(Address) -> Place,
         to: &mut Vec<Change>,
     ) {
+        self.delta = 0;
         for (group, id) in self.removed.drain(..) {
             to.push(Change { key: writer().group(group).call(id).done(), value: None });
         }

@@ -61,6 +61,12 @@ impl Unit {
             || self.counts_row != self.counts_now()
     }
 
+    /// About how many bytes the next barrier would hand over.
+    #[must_use]
+    pub fn delta_bytes(&self) -> usize {
+        self.cells.delta() + self.items.delta() + self.answers.delta()
+    }
+
     fn cell_changes(&mut self, to: &mut Vec<Change>) {
         let (id, cells) = (&self.config.id, &self.config.description.cells);
         self.cells.take_changes(&mut self.keys, |keys, changed| {
@@ -86,7 +92,7 @@ impl Unit {
                 to.push(Change { key: self.item_key(Table::Journals, group, id), value: None });
             }
         }
-        for id in std::mem::take(&mut self.items.dirty) {
+        for id in self.items.take_dirty() {
             let Some(item) = self.items.get(id) else { continue };
             let mut stored = item.stored;
             if stored.dirty {

@@ -170,8 +170,8 @@ impl Unit {
         if !journal.decide(n, wall, outcome) {
             return;
         }
-        let all_decided = journal.open().next().is_none();
         let ends = matches!(item.phase, Phase::Ending(_));
+        let all_decided = ends && journal.open().next().is_none();
         self.items.touch_journal(id);
         if !ends {
             self.list(id);

@@ -20,6 +20,8 @@ use crate::{
 pub(crate) struct Items {
     by_id: FxHashMap<InvocationId, Item>,
     bytes: usize,
+    /// Of those that came since the last barrier and are still here.
+    new_bytes: usize,
     running: usize,
     /// Changed since the last barrier.
     pub(super) dirty: Vec<InvocationId>,
@@ -34,6 +36,17 @@ impl Items {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// About how many bytes there are to hand over.
+    pub(crate) fn delta(&self) -> usize {
+        self.new_bytes
+    }
+
+    /// Those that changed since the last barrier; they are handed over now.
+    pub(crate) fn take_dirty(&mut self) -> Vec<InvocationId> {
+        self.new_bytes = 0;
+        std::mem::take(&mut self.dirty)
     }
 
     /// How many are in the guest.
@@ -65,6 +78,7 @@ impl Items {
     pub(crate) fn add(&mut self, mut item: Item) {
         item.stored.dirty = true;
         self.dirty.push(item.id);
+        self.new_bytes += item.bytes();
         self.restore(item);
     }
 
@@ -78,6 +92,9 @@ impl Items {
     pub(crate) fn remove(&mut self, id: InvocationId) -> Option<Item> {
         let item = self.by_id.remove(&id)?;
         self.bytes = self.bytes.saturating_sub(item.bytes());
+        if !item.stored.row {
+            self.new_bytes = self.new_bytes.saturating_sub(item.bytes());
+        }
         if item.stored.row || item.stored.journal {
             self.removed.push((item.group, id, item.stored));
         }

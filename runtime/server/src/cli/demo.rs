@@ -15,7 +15,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{ServeArgs, announce, client::Client};
+use super::{DEFAULT_SERVER, ServeArgs, announce, client::Client};
 
 const MODULES: [&str; 4] = ["order", "inventory", "payment", "shipping"];
 const VERSION: &str = "1.0.0";
@@ -99,12 +99,18 @@ impl Scene {
 
         self.feed(&client, "restock", &self.restock).await?;
         self.feed(&client, "orders", &self.orders).await?;
+        // The command line looks for a server at the default address.
+        let elsewhere = if format!("http://{address}") == DEFAULT_SERVER {
+            String::new()
+        } else {
+            format!("  export WEIR_SERVER=http://{address}\n")
+        };
         println!(
             "weir: {} orders are in. Open http://{address}/pipelines/order-fulfilment and try:\n\
-             \n  weir tail shipments\
+             \n{elsewhere}  weir tail shipments\
              \n  weir describe order-fulfilment\
              \n  weir state order-fulfilment inventory\
-             \n  weir call order-fulfilment order cancel '{{\"order_id\":\"{}\"}}'\
+             \n  weir call order-fulfilment order status '{{\"order_id\":\"{}\"}}'\
              \n\nCtrl-C stops it cleanly; started again it goes on.",
             self.orders.len(),
             self.orders.last().and_then(|order| id_of(order)).unwrap_or_default(),
@@ -161,13 +167,24 @@ impl Scene {
                 self.append(client, "restock", line).await?;
             }
             if n % 25 == 24 {
-                let path = "/call/order-fulfilment/order/cancel";
-                let id = serde_json::json!({ "order_id": live_id(n - 5) });
-                // The order may have been rejected: then there is nothing to cancel.
-                let _ = client.send(client.request(Method::POST, path).json(&id)).await;
+                self.cancel(client, &live_id(n - 5)).await?;
             }
             n += 1;
         }
+    }
+
+    /// Cancels an order, if it was confirmed.
+    async fn cancel(&self, client: &Client, order: &str) -> Result<()> {
+        let id = serde_json::json!({ "order_id": order });
+        let call = |handler: &str| {
+            let path = format!("/call/order-fulfilment/order/{handler}");
+            client.request(Method::POST, &path).json(&id)
+        };
+        if client.json(call("status")).await?["status"] == "confirmed" {
+            // It may have left the warehouse meanwhile: then there is nothing to cancel.
+            let _ = client.send(call("cancel")).await;
+        }
+        Ok(())
     }
 
     /// Order `n` of the stream: a recorded one with an id of its own.

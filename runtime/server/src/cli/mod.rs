@@ -20,6 +20,9 @@ use clap::{Args, Parser, Subcommand};
 
 use self::{client::Client, output::Output};
 
+/// Where `weir` looks for a server, and where `weir serve` listens.
+const DEFAULT_SERVER: &str = "http://127.0.0.1:9347";
+
 /// Runs WebAssembly operators over streams of events, with state, calls and
 /// exactly-once effects.
 #[derive(Parser)]
@@ -34,7 +37,7 @@ struct Cli {
 #[derive(Args)]
 struct Global {
     /// The server to talk to.
-    #[arg(long, global = true, env = "WEIR_SERVER", default_value = "http://127.0.0.1:9347")]
+    #[arg(long, global = true, env = "WEIR_SERVER", default_value = DEFAULT_SERVER)]
     server: String,
     /// What to print: text for people, or the API's JSON.
     #[arg(short, long, global = true, value_enum, default_value = "text")]

@@ -15,9 +15,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Open connections; more wait to be accepted.
-const CONNECTIONS_MAX: usize = 4_096;
-
 /// A TCP listener with a bound on open connections.
 pub(crate) struct Bounded {
     listener: TcpListener,
@@ -31,8 +28,9 @@ pub(crate) struct Connection {
 }
 
 impl Bounded {
-    pub(crate) fn new(listener: TcpListener) -> Self {
-        Self { listener, room: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+    /// With at most so many open connections; more wait to be accepted.
+    pub(crate) fn new(listener: TcpListener, connections: usize) -> Self {
+        Self { listener, room: Arc::new(Semaphore::new(connections.max(1))) }
     }
 }
 

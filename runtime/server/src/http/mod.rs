@@ -125,10 +125,14 @@ pub fn router(engine: Arc<Engine>, closing: watch::Receiver<bool>) -> Router {
         )
 }
 
-/// Says in the log what went wrong, but for 503: that is an answer, not a failure.
+/// Says in the log what went wrong here. A handler that failed, work that took too
+/// long, and what is refused for now are answers, not failures.
 fn tell_of_failure(class: ServerErrorsFailureClass, latency: Duration, _: &Span) {
-    let answered = StatusCode::SERVICE_UNAVAILABLE;
-    if !matches!(class, ServerErrorsFailureClass::StatusCode(status) if status == answered) {
+    let answered = matches!(
+        class,
+        ServerErrorsFailureClass::StatusCode(status) if status != StatusCode::INTERNAL_SERVER_ERROR
+    );
+    if !answered {
         tracing::error!(%class, ?latency, "a request failed");
     }
 }

@@ -3,7 +3,8 @@
 //! A key is a JSON string if its bytes are UTF-8, else `{"base64": ".."}`. A
 //! value is its own JSON text if it is valid JSON, else `{"base64": ".."}`; a
 //! JSON value of exactly that shape is given as base64 too, so that bytes out
-//! are the bytes that went in. Text is passed through, never parsed and printed
+//! are the bytes that went in, and so is one that nests deeper than most parsers
+//! go: one odd record must not spoil the whole page. Text is passed through, never parsed and printed
 //! again: numbers keep their digits and objects their order.
 
 use std::borrow::Cow;
@@ -16,6 +17,9 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, OneOfBuilder, RefOr, Schema, Type},
 };
+
+/// How deep a value may nest to be given as JSON.
+const DEPTH_MAX: usize = 128;
 
 /// The bytes of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +92,7 @@ impl Value {
     pub fn as_json(&self) -> Option<&RawValue> {
         let text = std::str::from_utf8(&self.0).ok()?;
         let raw: &RawValue = serde_json::from_str(text).ok()?;
-        if looks_like_base64(raw.get()) { None } else { Some(raw) }
+        (!looks_like_base64(raw.get()) && !is_deep(raw.get())).then_some(raw)
     }
 }
 
@@ -100,6 +104,31 @@ pub fn is_json(bytes: &[u8]) -> bool {
 
 fn is_json_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// Does it nest deeper than parsers of the answer can be expected to follow? Expects
+/// JSON.
+fn is_deep(text: &str) -> bool {
+    let opens = |byte: u8| matches!(byte, b'[' | b'{');
+    if text.bytes().filter(|byte| opens(*byte)).count() <= DEPTH_MAX {
+        return false;
+    }
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if opens(byte) {
+            depth += 1;
+            if depth > DEPTH_MAX {
+                return true;
+            }
+        } else {
+            in_string = byte == b'"';
+            depth = depth.saturating_sub(usize::from(matches!(byte, b']' | b'}')));
+        }
+    }
+    false
 }
 
 /// An object with the one member `base64`, a string. Long values of another shape
@@ -184,7 +213,8 @@ impl PartialSchema for Value {
             .schema_type(utoipa::openapi::schema::SchemaType::AnyValue)
             .description(Some(
                 "The value's own JSON text if it is valid JSON, else `{\"base64\": \"..\"}`. \
-                 A JSON value of exactly that shape is given as base64 too.",
+                 A JSON value of exactly that shape, or nested deeper than 128, is given as \
+                 base64 too.",
             ))
             .into()
     }

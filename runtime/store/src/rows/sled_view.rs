@@ -21,8 +21,6 @@ use super::view::{Settled, View, Visit};
 use crate::{DomainName, StoreError};
 
 const VERSION: u32 = 1;
-/// Rows are given to sled in batches of about so many bytes.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// The view that the program ships with.
 pub(crate) struct SledView {
@@ -175,21 +173,15 @@ impl View for SledView {
         position: u64,
     ) -> Result<(), StoreError> {
         self.with(|open| {
-            let mut batch = sled::Batch::default();
-            let mut bytes = 0;
+            // One by one: sled keeps what a batch replaces until the batch is done, and
+            // much of it for ever. What is half settled is settled again.
             for (domain, key, value) in rows {
                 let key = row_key(domain, key);
-                bytes += key.len() + value.map_or(0, Bytes::len);
                 match value {
-                    Some(value) => batch.insert(key, value.as_ref()),
-                    None => batch.remove(key),
-                }
-                if bytes >= BATCH_BYTES {
-                    open.rows.apply_batch(std::mem::take(&mut batch))?;
-                    bytes = 0;
-                }
+                    Some(value) => open.rows.insert(key, value.as_ref())?,
+                    None => open.rows.remove(key)?,
+                };
             }
-            open.rows.apply_batch(batch)?;
             open.db.flush()?;
             let mut marks = sled::Batch::default();
             marks.insert("position", &position.to_be_bytes());

@@ -176,3 +176,34 @@ fn what_could_not_be_settled_is_settled_later() {
     assert_eq!(rows.scan(&domain(0), b"", None, 9).unwrap().len(), 2);
     assert_eq!(view.0.get(&domain(0), b"b").unwrap(), Some("b".into()));
 }
+
+/// In MB.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+/// sled keeps for ever much of what large batches replace.
+#[cfg(target_os = "linux")]
+#[test]
+fn settling_the_same_rows_again_takes_no_more_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (view, _) = SledView::open(dir.path(), 16 << 20).unwrap();
+    let rows = RowStore::new(Arc::new(view), 0);
+    let settle = |position: u64| {
+        let changes = (0..100_000_u64).map(|row| Change {
+            key: row.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().to_vec(),
+            value: Some(Bytes::copy_from_slice(&position.to_be_bytes())),
+        });
+        rows.apply(position, std::iter::once((domain(0), Epoch(position), changes.collect())));
+        assert_eq!(rows.settle().unwrap(), position);
+        resident()
+    };
+    settle(1);
+    let before = settle(2);
+    settle(3);
+    let after = settle(4);
+    assert!(after < before + 64, "{before} MB became {after} MB");
+}

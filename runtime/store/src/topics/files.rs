@@ -10,12 +10,11 @@ use std::{
 
 use crate::{Disk, disk::File};
 
-/// How many files are kept open.
-const OPEN_MAX: usize = 256;
-
 /// Files by path, the least recently used closed first.
 pub(crate) struct Files {
     pub(crate) disk: Arc<dyn Disk>,
+    /// How many are kept open.
+    most: usize,
     open: Mutex<Open>,
 }
 
@@ -26,8 +25,9 @@ struct Open {
 }
 
 impl Files {
-    pub(crate) fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, open: Mutex::default() }
+    /// With at most so many files open.
+    pub(crate) fn new(disk: Arc<dyn Disk>, most: usize) -> Self {
+        Self { disk, most, open: Mutex::default() }
     }
 
     /// The file, for reading and appending; created if it is missing.
@@ -40,7 +40,7 @@ impl Files {
             return Ok(file.clone());
         }
         let file = self.disk.append(path)?;
-        if open.files.len() >= OPEN_MAX {
+        if open.files.len() >= self.most {
             let oldest =
                 open.files.iter().min_by_key(|(_, (_, used))| *used).map(|(path, _)| path.clone());
             oldest.map(|path| open.files.remove(&path));

@@ -56,13 +56,14 @@ impl Topics {
         disk: Arc<dyn Disk>,
         root: &Path,
         segment_bytes: u64,
+        open_files: usize,
     ) -> Result<Self, StoreError> {
         let dir = root.join("topics");
         disk.create_dir(&dir).map_err(|e| StoreError::io("creating", &dir, e))?;
         Ok(Self {
             dir,
             segment_bytes,
-            files: Files::new(disk),
+            files: Files::new(disk, open_files),
             topics: RwLock::default(),
             behind: AtomicBool::new(false),
         })
@@ -74,37 +75,58 @@ impl Topics {
         let partitions = meta.next.iter().enumerate().map(|(number, next)| {
             Partition::open(&self.files, dir.join(number.to_string()), self.segment_bytes, *next)
         });
+        let partitions = partitions.collect::<Result<_, _>>()?;
+        self.insert(name, meta, dir, partitions);
+        Ok(())
+    }
+
+    fn insert(&self, name: &TopicName, meta: &TopicMeta, dir: PathBuf, partitions: Vec<Partition>) {
         let topic = Arc::new(Topic {
             name: name.clone(),
             config: TopicConfig { partitions: meta.next.len() as u32 },
             closed: AtomicBool::new(meta.closed),
-            partitions: partitions.collect::<Result<_, _>>()?,
+            partitions,
             dir,
         });
         self.write().insert(name.clone(), topic);
-        Ok(())
     }
 
-    /// Brings one topic to what a committed change of its row says.
-    pub(crate) fn follow(
+    /// Brings one topic to what a committed change of its row says. A new one has no
+    /// files yet, so nothing can go wrong: the commit is durable and must be followed.
+    pub(crate) fn follow(&self, name: &TopicName, meta: Option<&TopicMeta>) {
+        let Some(meta) = self.to_make(name, meta) else { return };
+        let dir = self.dir.join(dir_name(name, meta.id));
+        let partition =
+            |number: usize| Partition::new(dir.join(number.to_string()), self.segment_bytes);
+        let partitions = (0..meta.next.len()).map(partition).collect();
+        self.insert(name, meta, dir, partitions);
+    }
+
+    /// The same in recovery, where a new topic may have files from before the crash.
+    pub(crate) fn follow_again(
         &self,
         name: &TopicName,
         meta: Option<&TopicMeta>,
     ) -> Result<(), StoreError> {
+        self.to_make(name, meta).map_or(Ok(()), |meta| self.open(name, meta))
+    }
+
+    /// What a change makes of a topic that is there; a topic that must be made.
+    fn to_make<'a>(&self, name: &TopicName, meta: Option<&'a TopicMeta>) -> Option<&'a TopicMeta> {
         let known = self.get(name);
         let is_same =
             |topic: &Topic, meta: &TopicMeta| topic.dir == self.dir.join(dir_name(name, meta.id));
         match (known, meta) {
             (Some(topic), Some(meta)) if is_same(&topic, meta) => {
                 topic.closed.store(meta.closed, Ordering::Release);
-                Ok(())
+                None
             }
             (known, meta) => {
                 if let Some(topic) = known {
                     self.write().remove(name);
                     self.remove_files(&topic.dir);
                 }
-                meta.map_or(Ok(()), |meta| self.open(name, meta))
+                meta
             }
         }
     }

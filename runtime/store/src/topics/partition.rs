@@ -46,6 +46,19 @@ struct Behind {
 }
 
 impl Partition {
+    /// One that has no records yet.
+    pub(crate) fn new(dir: PathBuf, segment_bytes: u64) -> Self {
+        Self {
+            dir,
+            segment_bytes,
+            next: AtomicU64::new(0),
+            segments: RwLock::default(),
+            behind: Mutex::default(),
+            dir_dirty: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+        }
+    }
+
     /// Opens what is in the directory and cuts it to end before `next`: what came
     /// after is written again from the journal.
     pub(crate) fn open(
@@ -82,13 +95,10 @@ impl Partition {
             None => {}
         }
         Ok(Self {
-            dir,
-            segment_bytes,
             next: AtomicU64::new(next),
             segments: RwLock::new(segments),
-            behind: Mutex::default(),
             dir_dirty: AtomicBool::new(dir_dirty),
-            broken: AtomicBool::new(false),
+            ..Self::new(dir, segment_bytes)
         })
     }
 

@@ -20,7 +20,7 @@ fn batch(from: usize, count: usize, size: usize) -> Batch {
 }
 
 fn topics(disk: &SimDisk, segment_bytes: u64) -> Topics {
-    Topics::new(Arc::new(disk.clone()), Path::new("/data"), segment_bytes).unwrap()
+    Topics::new(Arc::new(disk.clone()), Path::new("/data"), segment_bytes, 256).unwrap()
 }
 
 fn name() -> TopicName {

@@ -46,6 +46,14 @@ fn tool(sources: &Path, target: &Path, name: &str) -> Result<Command> {
     Ok(Command::new(target.join("release").join(name)))
 }
 
+/// What the native program says that it used.
+fn cpu_per_million(said: &str) -> Result<f64> {
+    let figure = said.split_once("cpu_s_per_M ").and_then(|(_, rest)| rest.split(' ').next());
+    figure
+        .and_then(|figure| figure.parse().ok())
+        .with_context(|| format!("the native program said no `cpu_s_per_M`: {said}"))
+}
+
 /// Runs it.
 pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     report
@@ -74,10 +82,8 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
     paths.sort();
 
     let native = tool(&copy, &target, "native")?.arg("count").args(&paths).output()?;
-    report.figure(
-        "native, one thread",
-        String::from_utf8_lossy(&native.stdout).trim().replace('\n', "; "),
-    );
+    let native = cpu_per_million(&String::from_utf8_lossy(&native.stdout))?;
+    report.figure("native, one thread", format!("{native:.2} CPU s per million events"));
 
     let data = scratch.path().join("data");
     std::fs::create_dir_all(&data)?;
@@ -141,13 +147,9 @@ pub(crate) async fn run(options: &Options, report: &mut Report) -> Result<()> {
         bail!("the audit is not balanced: {audit}");
     }
     check(&client, &expected).await?;
-    report.figure(
-        "Weir, operator in WebAssembly",
-        format!(
-            "{:.2} CPU s per million events",
-            (after.cpu - ingested.cpu).as_secs_f64() / millions
-        ),
-    );
+    let cost = (after.cpu - ingested.cpu).as_secs_f64() / millions;
+    report.figure("Weir, operator in WebAssembly", format!("{cost:.2} CPU s per million events"));
+    report.figure("Weir / native", format!("{:.2}", cost / native));
     report.figure("throughput", format!("{:.0} events/s", events as f64 / wall));
     report.figure("keys", format!("{}, each count checked", expected.len()));
     report.figure("peak memory", format!("{} MB", after.rss_peak / 1_000_000));
