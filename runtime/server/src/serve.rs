@@ -111,7 +111,7 @@ pub async fn serve(
 }
 
 /// Waits for SIGTERM or Ctrl-C.
-async fn told_to_end() {
+pub(crate) async fn told_to_end() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -50,7 +50,10 @@ pub(super) async fn run(args: DemoArgs) -> Result<()> {
         scene.play(address).await
     };
     tokio::select! {
+        biased;
         ended = &mut server => return ended,
+        // Whatever becomes of a request now is no failure of the demo.
+        () = crate::serve::told_to_end() => {}
         Err(error) = play => eprintln!("weir: the demo cannot go on, the server does: {error:#}"),
     }
     server.await
