@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::json;
 use weir_tests::{client::Client, guests, process::Weir};
 
 const FILE: &str = "
@@ -154,5 +156,52 @@ async fn a_pipeline_runs_once_whoever_deploys_stops_and_deletes_it_at_the_same_t
     weir.terminate()?;
     let log = std::fs::read_to_string(scratch.path().join("data").with_extension("log"))?;
     assert!(!log.contains("ERROR"), "{log}");
+    Ok(())
+}
+
+/// The SDK looks at strings sixteen bytes at a time in WebAssembly only, so that its
+/// own tests do not.
+#[tokio::test]
+async fn strings_of_every_length_are_read_in_webassembly_as_they_should_be() -> Result<()> {
+    const BIDS: &str = "
+pipeline: bids
+sources:
+  in: { topic: in, partitions: 1 }
+operators:
+  count: { module: bidcount@1.0.0, input: in, key: /bid/bidder }
+sinks:
+  out: { discard: true, input: count.out }
+";
+    let (_scratch, _weir, client) = crate::server().await?;
+    client.upload("bidcount", "1.0.0", guests::bytes("bidcount")?).await?;
+    client.deploy("bids", BIDS).await?;
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for length in 1..=40 {
+        for at in 0..length {
+            let event = |odd: &str| {
+                let (before, after) = ("a".repeat(at), "z".repeat(length - at - 1));
+                format!(r#"{{"bid":{{"bidder":7}},"pad":"{before}{odd}{after}"}}"#)
+            };
+            good.extend(["b", "é", r#"\""#, r"\\", r"\u0041"].map(event));
+            bad.extend(["\0", "\n", "\x1f", "\"", r"\x"].map(event));
+        }
+    }
+    let records = good.iter().chain(&bad).map(|event| {
+        let value = BASE64_STANDARD.encode(event);
+        json!({ "value": { "base64": value } })
+    });
+    let request = client.request("POST", "/v1/topics/in/records");
+    client.ok(request.json(&records.collect::<Vec<_>>())).await?;
+    let (good, bad) = (good.len() as u64, bad.len() as u64);
+    client
+        .audit_where("bids", |audit| {
+            let count = &audit["operators"][0];
+            count["taken"] == good + bad && count["waiting"] == 0
+        })
+        .await?;
+    let audit = client.get("/v1/pipelines/bids/audit").await?;
+    assert_eq!(audit["operators"][0]["dead_lettered"], bad, "{audit}");
+    let state = client.get("/v1/pipelines/bids/operators/count/state/7").await?;
+    assert_eq!(state["cells"]["count"], good, "{state}");
     Ok(())
 }

@@ -131,6 +131,15 @@ impl Batch {
         self.headers[from..].iter().take_while(move |h| h.event as usize == i)
     }
 
+    /// Makes room for so many events more, with so many bytes of keys and of values.
+    pub fn reserve(&mut self, events: usize, keys: usize, values: usize) {
+        self.timestamps.reserve(events);
+        self.key_ends.reserve(events);
+        self.value_ends.reserve(events);
+        self.keys.reserve(keys);
+        self.values.reserve(values);
+    }
+
     /// Adds an event. Ports and origins are filled up for earlier events when the
     /// first that needs one comes.
     pub fn push(&mut self, event: Event<'_>) {

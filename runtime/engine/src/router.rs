@@ -38,6 +38,15 @@ pub(crate) struct Lane {
 struct Builder {
     batch: Batch,
     hashes: Vec<u64>,
+    /// The size of the last batch: the next is likely to be alike.
+    last: Size,
+}
+
+#[derive(Default)]
+struct Size {
+    events: usize,
+    keys: usize,
+    values: usize,
 }
 
 /// The way out over one edge.
@@ -206,6 +215,11 @@ impl Lane {
 
 impl Builder {
     fn push(&mut self, from: &Batch, i: usize, key: Option<&[u8]>, port: u8, hash: u64) {
+        if self.batch.is_empty() {
+            let Size { events, keys, values } = self.last;
+            self.batch.reserve(events, keys, values);
+            self.hashes.reserve(events);
+        }
         self.batch.push(Event { key, port, ..from.event(i) });
         for header in from.headers_of(i) {
             self.batch.push_header(&header.name, &header.value);
@@ -220,6 +234,12 @@ impl Builder {
     fn take(&mut self) -> Batch {
         let mut batch = std::mem::take(&mut self.batch);
         batch.hashes = std::mem::take(&mut self.hashes);
+        self.last = Size {
+            events: batch.len(),
+            keys: batch.keys.len(),
+            // Some more: a little too small is worse than a little too large.
+            values: batch.values.len() + batch.values.len() / 8,
+        };
         batch
     }
 }
