@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use weir_tests::{
     client::{Answer, Client},
     guests,
@@ -179,6 +180,60 @@ async fn connections_leave_the_store_the_files_that_it_needs() -> Result<()> {
         let records = client.request("POST", &format!("{topic}/records"));
         client.ok(records.json(&json!([{"value": 1}, {"value": 2}]))).await?;
     }
+    drop(idle);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_wants_other_partitions_of_a_topic_is_refused() -> Result<()> {
+    let (_scratch, _weir, client) = crate::server().await?;
+    client.upload("counter", "1.0.0", guests::bytes("counter")?).await?;
+    client.ok(client.request("PUT", "/v1/topics/in").json(&json!({"partitions": 3}))).await?;
+    let put = |partitions: &str| {
+        let file = format!(
+            "pipeline: counts\n\
+             sources:\n  in: {{ topic: in{partitions} }}\n\
+             operators:\n  count: {{ module: counter@1.0.0, input: in, key: /key }}\n\
+             sinks:\n  out: {{ discard: true, input: count.out }}\n"
+        );
+        let request = client.request("PUT", "/v1/pipelines/counts");
+        request.header("content-type", "application/yaml").body(file)
+    };
+    let refused = client.answer(put(", partitions: 5")).await?;
+    assert_problem(&refused, 422, "conflict");
+    let error = &refused.body["errors"][0];
+    assert_eq!((&error["line"], &error["path"]), (&json!(3), &json!("sources.in.partitions")));
+    client.ok(put(", partitions: 3")).await?;
+    client.ok(put("")).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn readers_that_do_not_read_hold_little() -> Result<()> {
+    let (_scratch, weir, client) = crate::server().await?;
+    client.ok(client.request("PUT", "/v1/topics/in").json(&json!({"partitions": 16}))).await?;
+    let records: Vec<Value> = (0..1_000).map(|_| json!({ "value": "x".repeat(1_000) })).collect();
+    for _ in 0..40 {
+        client.ok(client.request("POST", "/v1/topics/in/records").json(&records)).await?;
+    }
+    let before = weir.usage()?.rss;
+    let address = weir.url().trim_start_matches("http://").to_owned();
+    let mut idle = Vec::new();
+    for _ in 0..100 {
+        let mut connection = tokio::net::TcpStream::connect(&address).await?;
+        let request = "GET /v1/topics/in/records?from=earliest HTTP/1.1\r\nhost: weir\r\n\
+                       accept: text/event-stream\r\n\r\n";
+        connection.write_all(request.as_bytes()).await?;
+        // It answers, and goes on until nothing more fits between it and the reader.
+        connection.readable().await?;
+        idle.push(connection);
+    }
+    // Other work goes on, and takes as long as the server takes for all of them.
+    for _ in 0..40 {
+        client.ok(client.request("POST", "/v1/topics/in/records").json(&records)).await?;
+    }
+    let grown = weir.usage()?.rss.saturating_sub(before) / 1_000_000;
+    assert!(grown < 250, "100 readers hold {grown} MB");
     drop(idle);
     Ok(())
 }

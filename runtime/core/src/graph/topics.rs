@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Draft;
 use crate::{
     plan::{NodeKind, Sink},
-    spec::{Placed, SinkTarget, Spec, diagnostic::Problems},
+    spec::{Placed, Spec, diagnostic::Problems},
 };
 
 /// Partitions of a topic that is created for a source or sink.
@@ -13,16 +13,8 @@ const PARTITIONS_DEFAULT: u32 = 4;
 
 /// Sets the number of partitions of each topic: all that name it must agree.
 pub(super) fn check(spec: &Spec, draft: &mut Draft, problems: &mut Problems) {
-    let sources = spec
-        .sources
-        .iter()
-        .filter_map(|source| Some((source.topic.as_ref()?, source.partitions.as_ref()?)));
-    let sinks = spec.sinks.iter().filter_map(|sink| match &sink.to {
-        Some(SinkTarget::Topic { topic, partitions }) => Some((topic, partitions.as_ref()?)),
-        _ => None,
-    });
     let mut counts: HashMap<&str, &Placed<u32>> = HashMap::new();
-    for (topic, count) in sources.chain(sinks) {
+    for (topic, count) in spec.partitions() {
         let first = *counts.entry(topic.value.as_str()).or_insert(count);
         if first.value != count.value {
             problems

@@ -52,6 +52,21 @@ pub struct Spec {
     pub unread: Vec<String>,
 }
 
+impl Spec {
+    /// Topics whose number of partitions the file gives; those of sources first.
+    pub fn partitions(&self) -> impl Iterator<Item = (&Placed<TopicName>, &Placed<u32>)> {
+        let sources = self
+            .sources
+            .iter()
+            .filter_map(|source| Some((source.topic.as_ref()?, source.partitions.as_ref()?)));
+        let sinks = self.sinks.iter().filter_map(|sink| match &sink.to {
+            Some(SinkTarget::Topic { topic, partitions }) => Some((topic, partitions.as_ref()?)),
+            _ => None,
+        });
+        sources.chain(sinks)
+    }
+}
+
 /// A source in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {

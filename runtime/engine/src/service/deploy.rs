@@ -16,10 +16,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use weir_core::{
     graph::Graph,
-    ids::{NodeId, PipelineName},
+    ids::{NodeId, PipelineName, TopicName},
     plan::Plan,
     rows,
-    spec::{Diagnostic, ModuleRef, Severity},
+    spec::{Diagnostic, ModuleRef, Placed, Severity, read},
 };
 use weir_store::{Change, DomainName, Store};
 
@@ -227,8 +227,16 @@ impl Engine {
 
     fn planned(&self, name: &PipelineName, file: &str) -> Result<Planned, Error> {
         let catalog = self.catalog()?;
-        let graph = Graph::from_text(file, &|reference| catalog.resolve(reference, &[]))
-            .map_err(Error::InvalidPipeline)?;
+        let graph = Graph::from_text(file, &|reference| catalog.resolve(reference, &[]));
+        let conflicts = self.topic_conflicts(file);
+        let graph = match graph {
+            Ok(graph) if conflicts.is_empty() => graph,
+            Ok(Graph { warnings: mut problems, .. }) | Err(mut problems) => {
+                problems.extend(conflicts);
+                problems.sort_by_key(|problem| (problem.line, problem.column));
+                return Err(Error::InvalidPipeline(problems));
+            }
+        };
         if graph.pipeline != *name {
             return Err(Error::InvalidPipeline(vec![Diagnostic {
                 severity: Severity::Error,
@@ -244,6 +252,25 @@ impl Engine {
             }]));
         }
         Ok(plan_of(graph, file))
+    }
+
+    /// Where the file gives a topic that is there another number of partitions: that
+    /// cannot be changed.
+    fn topic_conflicts(&self, file: &str) -> Vec<Diagnostic> {
+        let spec = read(file).spec;
+        let conflict = |(topic, wanted): (&Placed<TopicName>, &Placed<u32>)| {
+            let has = self.store.topic(&topic.value)?.partitions.len();
+            (has != wanted.value as usize).then(|| Diagnostic {
+                severity: Severity::Error,
+                line: wanted.place.line,
+                column: wanted.place.column,
+                path: wanted.path.clone(),
+                code: "conflict".into(),
+                message: format!("The topic `{}` exists with {has} partitions.", topic.value),
+                help: Some(format!("write {has}, or leave it out")),
+            })
+        };
+        spec.partitions().filter_map(conflict).collect()
     }
 
     /// A number that no pipeline of this data directory had before.

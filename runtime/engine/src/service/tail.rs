@@ -11,10 +11,11 @@ use super::{
     topics::{ReadFrom, is_gone, unpack},
 };
 
-/// Records of one partition that are read at once.
+/// Records that are read at once.
 const STEP_RECORDS: usize = 256;
-/// Bytes of one partition that are read at once.
-const STEP_BYTES: usize = 1 << 20;
+/// Bytes that are read at once; one record may be larger. A reader that stops reading
+/// holds a few times as much.
+const STEP_BYTES: usize = 64 << 10;
 
 /// Where a reader stands in each partition that it reads: the offset that it wants
 /// next. As text `0-12.1-7`.
@@ -37,6 +38,8 @@ pub struct Tail {
     store: Arc<Store>,
     topic: TopicName,
     at: Position,
+    /// Which partition is read first in the next step, so that all get their turn.
+    turn: usize,
     wake: Arc<Notify>,
     _watch: Watch,
 }
@@ -62,7 +65,14 @@ impl Engine {
             Some(position) => position.within(&info, partition)?,
             None => Position::start(&info, partition, from)?,
         };
-        Ok(Tail { store: self.store.clone(), topic: topic.clone(), at, wake, _watch: watch })
+        Ok(Tail {
+            store: self.store.clone(),
+            topic: topic.clone(),
+            at,
+            turn: 0,
+            wake,
+            _watch: watch,
+        })
     }
 }
 
@@ -80,19 +90,31 @@ impl Tail {
     pub async fn next(&mut self) -> Result<Option<Vec<RecordOut>>, Error> {
         loop {
             let (store, topic, mut at) = (self.store.clone(), self.topic.clone(), self.at.clone());
+            let first = self.turn;
             let step = blocking(move || {
                 let mut records = Vec::new();
-                for (partition, offset) in &mut at.0 {
-                    let read = store.read(&topic, *partition, *offset, STEP_RECORDS, STEP_BYTES)?;
+                let mut bytes = 0;
+                let mut turn = first;
+                for i in 0..at.0.len() {
+                    let i = (first + i) % at.0.len();
+                    let (partition, offset) = &mut at.0[i];
+                    let (most, room) = (STEP_RECORDS - records.len(), STEP_BYTES - bytes);
+                    let read = store.read(&topic, *partition, *offset, most, room)?;
+                    bytes += read.batch.bytes();
                     records.extend(unpack(*partition, read.first, &read.batch));
                     *offset = read.next;
+                    turn = i + 1;
+                    if records.len() >= STEP_RECORDS || bytes >= STEP_BYTES {
+                        break;
+                    }
                 }
-                Ok((records, at))
+                Ok((records, at, turn))
             })
             .await?;
             match step {
-                Ok((records, at)) => {
+                Ok((records, at, turn)) => {
                     self.at = at;
+                    self.turn = turn;
                     if !records.is_empty() {
                         return Ok(Some(records));
                     }
