@@ -161,11 +161,14 @@ impl Store {
         {
             tracing::error!(%error, "rows could not be settled: they stay in memory");
         }
+        let stopped = self.stopped();
         let entries = entries.into_iter().filter_map(|entry| match entry {
             Entry::Commit(prepared, done) => Some((Ok(prepared), done)),
             Entry::Refused(error, done) => Some((Err(error), done)),
             Entry::Decide(decide) => {
-                decide(Ok(self)).map(|(prepared, done)| (Ok(Box::new(prepared)), done))
+                // What is in doubt could decide otherwise.
+                let store = stopped.clone().map_or(Ok(self), Err);
+                decide(store).map(|(prepared, done)| (Ok(Box::new(prepared)), done))
             }
         });
         let entries: Vec<_> = entries.collect();

@@ -434,3 +434,30 @@ fn a_directory_that_was_never_finished_opens() {
         assert!(run.disk.list(Path::new(ROOT)).unwrap().contains(&"format".to_owned()));
     }
 }
+
+/// The deletion is in doubt; to say that the topic is there would be a promise.
+#[test]
+fn a_store_that_has_stopped_decides_nothing_more() {
+    let ops = [
+        Op::Room(Some(164)),
+        Op::Step,
+        Op::FailSync(1),
+        Op::Step,
+        Op::Commit(2, vec![(5, Some(30))], vec![]),
+        Op::Step,
+        Op::Room(None),
+        Op::Recreate(1),
+        Op::Upkeep,
+        Op::Room(Some(785)),
+        Op::Step,
+        Op::Commit(1, vec![], vec![(0, 1, 1)]),
+        Op::Commit(2, vec![], vec![(0, 1, 2), (1, 0, 1)]),
+        Op::Commit(2, vec![(10, Some(165)), (3, Some(159)), (6, Some(225))], vec![]),
+        Op::Commit(0, vec![(9, Some(200)), (0, Some(160)), (7, None)], vec![(0, 0, 4)]),
+        Op::Step,
+        Op::Upkeep,
+        Op::Step,
+        Op::Commit(1, vec![(10, Some(122)), (3, Some(115)), (3, Some(237))], vec![]),
+    ];
+    check_program(0, &ops);
+}
