@@ -402,9 +402,11 @@ impl Builder {
             .ok_or_else(|| EngineError::NoTopic(source.topic.clone()))?;
         let mut committed = HashMap::new();
         for (key, value) in self.rows(rows::positions_of(&node.id))? {
-            let (partition, position) =
+            let (of, position) =
                 rows::position(&key, &value).map_err(|error| unreadable(node, &error))?;
-            committed.insert(partition, position);
+            if of.id == info.id {
+                committed.insert(of.partition, position);
+            }
         }
         let mut readers = Vec::new();
         for (i, partition) in info.partitions.iter().enumerate() {
@@ -419,7 +421,7 @@ impl Builder {
                 None => Reader::beginning(number, source.from, partition.first, partition.next),
             });
         }
-        Ok(SourceShard::new(node.index, shard, source, readers))
+        Ok(SourceShard::new(node.index, shard, source, info.id, readers))
     }
 
     fn unit(&self, node: &Node, operator: &Operator, shard: u16) -> Result<Unit, EngineError> {
@@ -546,7 +548,7 @@ fn first_group(shard: u16, shards: u16) -> KeyGroup {
 fn edge_name(plan: &Plan, edge: &Edge) -> EdgeName {
     let id = |node: u16| &plan.nodes[usize::from(node)].id;
     EdgeName {
-        name: format!("{}.{} -> {}", id(edge.from), edge.port_name, id(edge.to)),
+        name: rows::edge_label(id(edge.from), &edge.port_name, id(edge.to)),
         from: edge.from,
         to: edge.to,
     }

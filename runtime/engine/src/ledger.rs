@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use weir_core::{
     ids::{KeyGroup, NodeId},
-    rows::{self, Change, PositionRow},
+    rows::{self, Change},
 };
 
 use crate::{router::Outlet, sink::SinkShard, source::SourceShard};
@@ -93,10 +93,9 @@ impl Ledger {
     /// Where a source is.
     pub(crate) fn positions(&mut self, source: &mut SourceShard, into: &mut Vec<Change>) {
         let node = &self.nodes[usize::from(source.node)];
-        for reader in source.changed() {
-            let row = PositionRow { next: reader.next, start: reader.start, read: reader.read };
+        for (of, row) in source.changed() {
             into.push(Change {
-                key: rows::position_key(node, reader.partition),
+                key: rows::position_key(node, &of),
                 value: Some(rows::encode_position(row)),
             });
         }

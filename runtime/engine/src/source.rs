@@ -5,6 +5,7 @@ use weir_core::{
     ids::{EventTime, Offset, Partition, TopicName},
     plan::{Source, Start},
     pointer::JsonPointer,
+    rows::{PositionOf, PositionRow},
     timestamp,
 };
 use weir_store::{Store, StoreError};
@@ -14,6 +15,7 @@ pub(crate) struct SourceShard {
     pub(crate) node: u16,
     pub(crate) shard: u16,
     topic: TopicName,
+    topic_id: u64,
     timestamp: Option<JsonPointer>,
     partitions: Vec<Reader>,
     turn: usize,
@@ -54,11 +56,18 @@ impl Reader {
 }
 
 impl SourceShard {
-    pub(crate) fn new(node: u16, shard: u16, source: &Source, partitions: Vec<Reader>) -> Self {
+    pub(crate) fn new(
+        node: u16,
+        shard: u16,
+        source: &Source,
+        topic_id: u64,
+        partitions: Vec<Reader>,
+    ) -> Self {
         Self {
             node,
             shard,
             topic: source.topic.clone(),
+            topic_id,
             timestamp: source.timestamp.clone(),
             partitions,
             turn: 0,
@@ -140,10 +149,13 @@ impl SourceShard {
     }
 
     /// The positions to commit; they count as committed from now on.
-    pub(crate) fn changed(&mut self) -> impl Iterator<Item = &Reader> {
-        self.partitions
-            .iter_mut()
-            .filter_map(|reader| std::mem::take(&mut reader.changed).then_some(&*reader))
+    pub(crate) fn changed(&mut self) -> impl Iterator<Item = (PositionOf, PositionRow)> {
+        let (topic, id) = (&self.topic, self.topic_id);
+        self.partitions.iter_mut().filter_map(move |reader| {
+            let of = PositionOf { topic: topic.clone(), id, partition: reader.partition };
+            let row = PositionRow { next: reader.next, start: reader.start, read: reader.read };
+            std::mem::take(&mut reader.changed).then_some((of, row))
+        })
     }
 }
 

@@ -24,7 +24,7 @@ use weir_core::{
 };
 
 use crate::{
-    Append, Change, Commit, DomainName, Receipt, Store, StoreError,
+    Append, Change, Commit, DomainName, Receipt, Store, StoreError, TopicInfo,
     codec::Input,
     journal::record::{Prepared, RECORD_BYTES_MAX},
 };
@@ -129,6 +129,9 @@ impl Ingest {
         dedupe: Option<Dedupe>,
         done: IngestDone,
     ) {
+        let Some(TopicInfo { id: topic_id, .. }) = self.store.topic(topic) else {
+            return done(Err(StoreError::UnknownTopic(topic.clone())));
+        };
         let request = self.place(topic, records);
         let Some(dedupe) = dedupe else {
             match request {
@@ -140,7 +143,7 @@ impl Ingest {
             }
             return;
         };
-        let key = entry_key(topic, &dedupe.id);
+        let key = entry_key(topic, topic_id, &dedupe.id);
         let mut in_flight = self.in_flight();
         if let Some(flight) = in_flight.get_mut(&key) {
             if flight.body_hash == dedupe.body_hash {
@@ -452,12 +455,15 @@ fn time_key(time: EventTime, entry: &[u8]) -> Vec<u8> {
     [b"t", time.to_be_bytes().as_slice(), entry].concat()
 }
 
-fn entry_key(topic: &TopicName, id: &DedupeId) -> Vec<u8> {
-    let topic = topic.as_str().as_bytes();
+/// Of this very topic: one that is created again under its name takes again what the
+/// one before took.
+fn entry_key(topic: &TopicName, topic_id: u64, id: &DedupeId) -> Vec<u8> {
+    let topic = [topic.as_str().as_bytes(), b"\0", &topic_id.to_be_bytes()].concat();
     match id {
-        DedupeId::Key(key) => [b"d", topic, b"\0k", key.as_bytes()].concat(),
+        DedupeId::Key(key) => [b"d", topic.as_slice(), b"k", key.as_bytes()].concat(),
         DedupeId::Producer { producer, sequence } => {
-            [b"d", topic, b"\0p", sequence.to_be_bytes().as_slice(), producer.as_bytes()].concat()
+            let sequence = sequence.to_be_bytes();
+            [b"d", topic.as_slice(), b"p", &sequence, producer.as_bytes()].concat()
         }
     }
 }

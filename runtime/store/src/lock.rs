@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Version of the layout of the directory and of every file in it.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Takes the lock of a data directory.
 ///

@@ -33,7 +33,7 @@ pub fn faults(world: &World) -> Vec<String> {
                 for (key, value) in world.rows(&rows::positions_of(&node.id)) {
                     let (partition, position) = rows::position(&key, &value).expect("a position");
                     if position.start.0 + position.read != position.next.0 {
-                        faults.push(format!("{} partition {partition}: {position:?}", node.id));
+                        faults.push(format!("{} {partition:?}: {position:?}", node.id));
                     }
                 }
             }

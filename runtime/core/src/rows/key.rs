@@ -12,7 +12,7 @@
 //! edge taken | 31    | operator 00 | group   | edge                         |
 //! edge sent  | 32    | node 00     | group   | edge                         |
 //! edge queue | 33    | node 00     | group   | edge                         |
-//! positions  | 40    | source 00   |         | partition (4)                |
+//! positions  | 40    | source 00   |         | topic 00 | id (8) | part. (4)|
 //! dead       | 50    | operator 00 |         | invocation (16)              |
 //! requests   | 60    |             |         | invocation (16)              |
 //!            +-------+-------------+---------+------------------------------+
@@ -25,7 +25,7 @@
 //! keeps them: whoever owns that group later goes on with them. Names have no `00`
 //! in them.
 
-use crate::ids::{CallId, InvocationId, KeyGroup, NodeId};
+use crate::ids::{CallId, InvocationId, KeyGroup, NodeId, TopicName};
 
 /// Tables, by their first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +155,12 @@ impl Writer {
         self
     }
 
+    pub(crate) fn topic(mut self, name: &TopicName, id: u64) -> Self {
+        self = self.name(name.as_str());
+        self.0.extend_from_slice(&id.to_be_bytes());
+        self
+    }
+
     pub(crate) fn rest(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self
@@ -218,6 +224,13 @@ impl<'a> Reader<'a> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u32::from_be_bytes(*bytes))
+    }
+
+    pub(crate) fn topic(&mut self) -> Option<(TopicName, u64)> {
+        let name = self.name()?.parse().ok()?;
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some((name, u64::from_be_bytes(*bytes)))
     }
 
     pub(crate) fn call(&mut self) -> Option<CallId> {

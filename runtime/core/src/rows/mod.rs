@@ -3,15 +3,21 @@
 //! `key.rs` has the layouts with a diagram, `value.rs` what stands behind them.
 //! Decoders never panic, whatever the bytes: they give a [`RowError`].
 
+mod edge;
 mod key;
 mod owner;
+mod position;
 #[cfg(test)]
 mod tests;
 mod value;
 
 use bytes::Bytes;
 
-pub use self::owner::{owner_of, unblock};
+pub use self::{
+    edge::*,
+    owner::{owner_of, unblock},
+    position::*,
+};
 
 pub(crate) use self::{
     key::{Reader, Table, Writer},
@@ -19,7 +25,7 @@ pub(crate) use self::{
 };
 use crate::{
     dead_letter::DeadLetter,
-    ids::{EventTime, InvocationId, KeyGroup, NodeId, Offset, Partition, Shard},
+    ids::{EventTime, InvocationId, KeyGroup, NodeId, Shard},
     unit::Counts,
 };
 
@@ -73,17 +79,6 @@ pub struct CountsRow {
     pub counts: Counts,
     /// What was measured at the barrier.
     pub waiting: u64,
-}
-
-/// How far a shard of a source has read a partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct PositionRow {
-    /// The record to be read next.
-    pub next: Offset,
-    /// Where it began, plus what was gone before it could be read.
-    pub start: Offset,
-    /// Records read: counted. `start + read = next`.
-    pub read: u64,
 }
 
 /// The key groups of a shard.
@@ -203,111 +198,6 @@ pub fn counts_of(id: &NodeId) -> Range {
 /// If it is none.
 pub fn counts(value: &[u8]) -> Result<CountsRow, RowError> {
     decode(Table::Counts, value)
-}
-
-/// How many events an operator has taken from each of its input edges, per shard:
-/// add up what has the same edge.
-#[must_use]
-pub fn edges_taken_of(id: &NodeId) -> Range {
-    under(Writer::new(Table::EdgeTaken).node(id).done())
-}
-
-/// How many events a node has sent into each of its output edges, per shard: add up
-/// what has the same edge.
-#[must_use]
-pub fn edges_sent_of(id: &NodeId) -> Range {
-    under(Writer::new(Table::EdgeSent).node(id).done())
-}
-
-/// The row of what a shard of a node has sent into an edge; `group` is the first
-/// of the shard.
-#[must_use]
-pub fn edge_sent_key(id: &NodeId, group: KeyGroup, edge: &str) -> Vec<u8> {
-    Writer::new(Table::EdgeSent).node(id).group(group).rest(edge.as_bytes()).done()
-}
-
-/// Reads the edge's name from a row of [`edges_taken_of`] or [`edges_sent_of`].
-///
-/// # Errors
-/// If it is none.
-pub fn edge_name(row: &[u8]) -> Result<(KeyGroup, String), RowError> {
-    let table = Table::of(row)
-        .filter(|t| [Table::EdgeTaken, Table::EdgeSent, Table::EdgeQueued].contains(t));
-    let table = table.ok_or_else(|| bad_key(Table::EdgeTaken))?;
-    let parts = || {
-        let mut reader = Reader::new(row, table)?;
-        reader.name()?;
-        Some((reader.group()?, String::from_utf8(reader.rest().to_vec()).ok()?))
-    };
-    parts().ok_or_else(|| bad_key(table))
-}
-
-/// Writes a plain number: what an edge counts.
-#[must_use]
-pub fn encode_number(number: u64) -> Bytes {
-    encode(&number)
-}
-
-/// Reads a plain number.
-///
-/// # Errors
-/// If it is none.
-pub fn number(value: &[u8]) -> Result<u64, RowError> {
-    decode(Table::EdgeTaken, value)
-}
-
-/// The row of what a consumer has taken from an edge; `group` is the first of its
-/// shard.
-#[must_use]
-pub fn edge_taken_key(id: &NodeId, group: KeyGroup, edge: &str) -> Vec<u8> {
-    Writer::new(Table::EdgeTaken).node(id).group(group).rest(edge.as_bytes()).done()
-}
-
-/// The row of what was in the queues of an edge into a shard when the epoch ended:
-/// measured, nothing if the barriers were aligned. No row: nothing.
-#[must_use]
-pub fn edge_queued_key(id: &NodeId, group: KeyGroup, edge: &str) -> Vec<u8> {
-    Writer::new(Table::EdgeQueued).node(id).group(group).rest(edge.as_bytes()).done()
-}
-
-/// What was queued before a consumer, per shard: add up what has the same edge.
-#[must_use]
-pub fn edges_queued_of(id: &NodeId) -> Range {
-    under(Writer::new(Table::EdgeQueued).node(id).done())
-}
-
-/// Writes a position.
-#[must_use]
-pub fn encode_position(position: PositionRow) -> Bytes {
-    encode(&position)
-}
-
-/// The row of the position of a source in a partition: a [`PositionRow`].
-#[must_use]
-pub fn position_key(source: &NodeId, partition: Partition) -> Vec<u8> {
-    Writer::new(Table::Positions).node(source).number(partition.0).done()
-}
-
-/// All positions of a source.
-#[must_use]
-pub fn positions_of(source: &NodeId) -> Range {
-    under(Writer::new(Table::Positions).node(source).done())
-}
-
-/// Reads a position.
-///
-/// # Errors
-/// If it is none.
-pub fn position(row: &[u8], value: &[u8]) -> Result<(Partition, PositionRow), RowError> {
-    let partition = || {
-        let mut reader = Reader::new(row, Table::Positions)?;
-        reader.name()?;
-        let partition = reader.number()?;
-        reader.end()?;
-        Some(Partition(partition))
-    };
-    let partition = partition().ok_or_else(|| bad_key(Table::Positions))?;
-    Ok((partition, decode(Table::Positions, value)?))
 }
 
 /// The rows that begin with these bytes.

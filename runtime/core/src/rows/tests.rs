@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     failure::Failure,
     guest::Cause,
-    ids::{CallId, Epoch},
+    ids::{CallId, Epoch, Offset, Partition},
     message::{AskKind, CallFailure},
 };
 
@@ -59,7 +59,11 @@ fn keys_have_their_layout() {
     check(&unit(Table::EdgeTaken).rest(b"e").done(), expect!["316f7264657273000765"]);
     check(&edge_sent_key(&id(), KeyGroup(7), "e"), expect!["326f7264657273000765"]);
     check(&edge_queued_key(&id(), KeyGroup(7), "e"), expect!["336f7264657273000765"]);
-    check(&position_key(&id(), Partition(9)), expect!["406f72646572730000000009"]);
+    let of = PositionOf { topic: "in".parse().unwrap(), id: 5, partition: Partition(9) };
+    check(&position_key(&id(), &of), expect!["406f726465727300696e00000000000000000500000009"]);
+    let row = PositionRow { next: Offset(3), start: Offset(1), read: 2 };
+    let read = position(&position_key(&id(), &of), &encode_position(row));
+    assert_eq!(read, Ok((of, row)));
     check(
         &dead_letter_key(&id(), invocation()),
         expect!["506f72646572730000000001000000000002000300000004"],
@@ -256,4 +260,21 @@ proptest! {
         let _ = (decode::<RequestRow>(Table::Requests, &value), decode::<OutboxRow>(Table::Outbox, &value));
         let _ = decode::<AnswerRow>(Table::Answers, &value);
     }
+}
+
+#[test]
+fn rows_of_an_edge_are_found_from_both_ends() {
+    let name = |text: &str| text.parse::<NodeId>().unwrap();
+    let label = edge_label(&name("in"), "out", &name("sum"));
+    assert_eq!(label, "in.out -> sum");
+    let sent = edge_sent_key(&name("in"), KeyGroup(0), &label);
+    let taken = edge_taken_key(&name("sum"), KeyGroup(3), &label);
+    let queued = edge_queued_key(&name("sum"), KeyGroup(3), &label);
+    for row in [&sent, &taken, &queued] {
+        assert!(edges().iter().any(|range| range.from <= *row && Some(row) < range.to.as_ref()));
+        for (id, is) in [("in", true), ("sum", true), ("su", false), ("out", false), ("i", false)] {
+            assert_eq!(is_of_edge_at(row, &name(id)), Ok(is), "{id}");
+        }
+    }
+    assert!(is_of_edge_at(&[0x10, 1], &name("in")).is_err());
 }

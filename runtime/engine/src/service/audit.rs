@@ -1,19 +1,24 @@
 //! The audit of a pipeline, as of its last commit.
 //!
 //! Each number was counted where it happened and came with a commit; nothing here
-//! is computed from the others, it is only compared.
+//! is computed from the others, it is only compared. It is read when somebody asks,
+//! whenever a pipeline is loaded, and every [`EVERY`] for those that have committed
+//! since; one that does not add up is an error in the log and an event, once.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Weak, time::Duration};
 
 use weir_core::{
-    ids::{Epoch, NodeId, Partition, PipelineName},
+    ids::{Epoch, NodeId, PipelineName},
     plan::{NodeKind, Plan},
-    rows::{self, PositionRow, Range},
+    rows::{self, PositionOf, PositionRow, Range},
     unit::Counts,
 };
 use weir_store::{DomainName, Store};
 
-use super::{Engine, Error, blocking};
+use super::{Engine, Error, blocking, pipeline::Pipeline};
+
+/// From one look at the pipelines to the next.
+const EVERY: Duration = Duration::from_secs(10);
 
 /// Everything that a pipeline has taken, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +72,8 @@ pub struct AuditEdge {
 pub struct AuditSource {
     /// The source.
     pub id: String,
-    /// Per partition, the offset that is read next.
-    pub position: Vec<(Partition, PositionRow)>,
+    /// Per partition that it reads or has read, the offset that is read next.
+    pub position: Vec<(PositionOf, PositionRow)>,
     /// Records read.
     pub taken: u64,
     /// Does it add up?
@@ -90,6 +95,29 @@ impl Audit {
             sum(|o| o.waiting),
         )
     }
+
+    /// What does not add up, in words.
+    fn faults(&self) -> String {
+        let operators = self.operators.iter().filter(|o| !o.balanced).map(|o| {
+            let Counts { taken, ended, filtered, skipped, dead_lettered, late, shed } = o.counts;
+            format!(
+                "operator `{}` took {taken}, but ended {ended}, filtered {filtered}, skipped {skipped}, \
+                 dead letters {dead_lettered}, late {late}, shed {shed}, waiting {}",
+                o.id, o.waiting
+            )
+        });
+        let edges = self.edges.iter().filter(|e| !e.balanced).map(|e| {
+            let (sent, taken, queued) = (e.sent, e.taken, e.queued);
+            format!(
+                "`{}.{}` sent {sent} to `{}`, which took {taken}, with {queued} on the way",
+                e.from, e.port, e.to
+            )
+        });
+        let sources = self.sources.iter().filter(|s| !s.balanced).map(|s| {
+            format!("the positions of the source `{}` are not what it read ({})", s.id, s.taken)
+        });
+        operators.chain(edges).chain(sources).collect::<Vec<_>>().join("; ")
+    }
 }
 
 impl Engine {
@@ -98,12 +126,50 @@ impl Engine {
     /// # Errors
     /// [`Error::NotFound`], or of the store.
     pub async fn audit(&self, name: &PipelineName) -> Result<Audit, Error> {
-        let plan = self.pipeline(name)?.deployed()?.plan;
-        let plan = plan.ok_or_else(|| {
+        let pipeline = self.pipeline(name)?;
+        let plan = pipeline.deployed()?.plan.ok_or_else(|| {
             Error::StartFailed("its stored file cannot be read by this release".into())
         })?;
         let (store, name) = (self.store.clone(), name.clone());
-        blocking(move || read(&store, &name, &plan)).await?
+        let audit = blocking(move || read(&store, &name, &plan)).await??;
+        self.audited(&pipeline, &audit);
+        Ok(audit)
+    }
+
+    /// Keeps what an audit said. The first that is not balanced is an error.
+    pub(super) fn audited(&self, pipeline: &Pipeline, audit: &Audit) {
+        let before = pipeline.set_audited(audit.epoch, audit.balanced);
+        if before.unwrap_or(true) && !audit.balanced {
+            let text =
+                format!("the audit of epoch {} is NOT balanced: {}", audit.epoch, audit.faults());
+            self.events.tell(&pipeline.name, "unbalanced", text);
+        } else if before == Some(false) && audit.balanced {
+            self.events.tell(&pipeline.name, "balanced", "the audit is balanced again");
+        }
+    }
+
+    /// Audits what has committed since it was audited last.
+    async fn audit_all(&self) {
+        for pipeline in self.all() {
+            let epoch = self.store.last_epoch(&DomainName::of_pipeline(&pipeline.name));
+            if pipeline.plan().is_some() && pipeline.audited() != Some(epoch) {
+                // One that commits too fast to be read is looked at again next time.
+                if let Err(error) = self.audit(&pipeline.name).await {
+                    tracing::debug!(pipeline = %pipeline.name, %error, "it was not audited");
+                }
+            }
+        }
+    }
+}
+
+/// Audits as long as the engine lives.
+pub(super) async fn watch(engine: Weak<Engine>) {
+    let mut ticks = tokio::time::interval(EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(engine) = engine.upgrade() else { return };
+        engine.audit_all().await;
     }
 }
 
@@ -141,7 +207,7 @@ fn add_up(epoch: Epoch, table: &Table, plan: &Plan) -> Result<Audit, Error> {
     let name = |index: u16| plan.nodes.get(usize::from(index)).map(|node| &node.id);
     for edge in &plan.edges {
         let (Some(from), Some(to)) = (name(edge.from), name(edge.to)) else { continue };
-        let label = format!("{from}.{} -> {to}", edge.port_name);
+        let label = rows::edge_label(from, &edge.port_name, to);
         let sent = edge_sum(table, rows::edges_sent_of(from), &label)?;
         let taken = edge_sum(table, rows::edges_taken_of(to), &label)?;
         let queued = edge_sum(table, rows::edges_queued_of(to), &label)?;

@@ -12,36 +12,26 @@
 //! are loaded and tried first. A start that fails all the same puts the old
 //! revision back.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use weir_core::{
     graph::Graph,
-    ids::{NodeId, PipelineName, TopicName},
+    ids::{PipelineName, TopicName},
     plan::Plan,
-    rows,
     spec::{Diagnostic, ModuleRef, Placed, Severity, read},
 };
-use weir_store::{Change, DomainName, Store};
+use weir_store::{Change, DomainName};
 
 use super::{
-    Engine, Error, GraphView, ask, blocking, commit,
+    Engine, Error, GraphView, ask, commit,
     lifecycle::owned,
     load::{Guests, service_domain},
+    orphans::{OnOrphans, Orphan},
     overview::{self, Base},
     pipeline::{Pipeline, PipelineStatus, Revision},
     record::{Document, Kept, Wanted, encode},
     resolve::Catalog,
 };
-
-/// What to do with what removed operators hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnOrphans {
-    /// The deploy is refused.
-    #[default]
-    Refuse,
-    /// State, waiting events and dead letters of removed operators are removed.
-    Drop,
-}
 
 /// A revision that was deployed, or would be.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +48,8 @@ pub struct Deployed {
     pub graph: GraphView,
     /// What may not be as it was meant.
     pub warnings: Vec<Diagnostic>,
+    /// What is dropped with operators that are gone, or would be.
+    pub dropped: Vec<Orphan>,
 }
 
 struct Planned {
@@ -70,9 +62,15 @@ impl Engine {
     /// Checks a file as [`Engine::deploy`] does, and changes nothing.
     ///
     /// # Errors
-    /// [`Error::InvalidPipeline`] with every problem.
-    pub async fn plan(&self, name: &PipelineName, file: &str) -> Result<Deployed, Error> {
+    /// [`Error::InvalidPipeline`] with every problem, [`Error::OrphanState`].
+    pub async fn plan(
+        &self,
+        name: &PipelineName,
+        file: &str,
+        on_orphans: OnOrphans,
+    ) -> Result<Deployed, Error> {
         let planned = self.planned(name, file)?;
+        let dropped = self.orphans(name, &planned.plan, on_orphans).await?;
         let before = self.pipeline(name).ok();
         let revision = before.as_ref().and_then(|pipeline| pipeline.revision());
         let status = before.map_or(PipelineStatus::Stopped, |pipeline| pipeline.status().0);
@@ -81,7 +79,7 @@ impl Engine {
             Some(old) => old.number + 1,
             None => 1,
         };
-        Ok(answer(name, number, revision.is_none(), status, planned))
+        Ok(answer(name, number, revision.is_none(), status, planned, dropped))
     }
 
     /// Deploys a file as the next revision of a pipeline.
@@ -93,7 +91,7 @@ impl Engine {
         self: &Arc<Self>,
         name: &PipelineName,
         file: &str,
-        orphans: OnOrphans,
+        on_orphans: OnOrphans,
     ) -> Result<Deployed, Error> {
         let (engine, name, file) = (self.clone(), name.clone(), file.to_owned());
         owned(async move {
@@ -102,7 +100,7 @@ impl Engine {
             let planned = engine.planned(&name, &file)?;
             let (pipeline, _change) =
                 engine.to_change(|| Ok(engine.pipeline_or_new(&name))).await?;
-            let result = engine.replace(&pipeline, planned, orphans).await;
+            let result = engine.replace(&pipeline, planned, on_orphans).await;
             if pipeline.revision().is_none() {
                 engine.forget(&name);
             }
@@ -115,7 +113,7 @@ impl Engine {
         self: &Arc<Self>,
         pipeline: &Arc<Pipeline>,
         planned: Planned,
-        orphans: OnOrphans,
+        on_orphans: OnOrphans,
     ) -> Result<Deployed, Error> {
         let name = &pipeline.name;
         let old = pipeline.revision();
@@ -127,14 +125,9 @@ impl Engine {
                 self.unload(pipeline).await?;
                 self.start(pipeline).await?;
             }
-            return Ok(answer(name, old.number, false, pipeline.status().0, planned));
+            return Ok(answer(name, old.number, false, pipeline.status().0, planned, Vec::new()));
         }
-        let held = self.orphans(name, &planned.plan).await?;
-        if orphans == OnOrphans::Refuse && !held.is_empty() {
-            return Err(Error::OrphanState {
-                held: held.into_iter().map(|orphan| orphan.text).collect(),
-            });
-        }
+        self.orphans(name, &planned.plan, on_orphans).await?;
         let kept = match &old {
             Some(old) => old.kept,
             None => Kept { wanted: Wanted::Running, incarnation: self.new_incarnation().await? },
@@ -142,8 +135,9 @@ impl Engine {
         self.create_topics(&planned.plan).await?;
         let guests = self.guests(&planned.plan).await?;
         let was_up = kept.wanted != Wanted::Stopped;
-        let number = match self.swap(pipeline, &planned, guests, kept, orphans).await {
-            Ok(number) => number,
+        let (number, dropped) = match self.swap(pipeline, &planned, guests, kept, on_orphans).await
+        {
+            Ok(swapped) => swapped,
             Err(error) if old.is_some() && was_up => {
                 let after = match self.start(pipeline).await {
                     Ok(()) => "the revision before goes on".to_owned(),
@@ -160,7 +154,7 @@ impl Engine {
         };
         let what = if old.is_some() { "a new revision" } else { "a new pipeline" };
         self.events.tell(name, "deployed", format!("{what}: revision {number}"));
-        Ok(answer(name, number, old.is_none(), pipeline.status().0, planned))
+        Ok(answer(name, number, old.is_none(), pipeline.status().0, planned, dropped))
     }
 
     /// Stops what runs, writes the new revision down and begins it.
@@ -170,19 +164,14 @@ impl Engine {
         planned: &Planned,
         guests: Guests,
         kept: Kept,
-        orphans: OnOrphans,
-    ) -> Result<u32, Error> {
+        on_orphans: OnOrphans,
+    ) -> Result<(u32, Vec<Orphan>), Error> {
         let name = &pipeline.name;
         if pipeline.handle().is_some() {
             self.unload(pipeline).await?;
         }
         // Once more, now that nothing runs that could give an operator state.
-        let held = self.orphans(name, &planned.plan).await?;
-        if orphans == OnOrphans::Refuse && !held.is_empty() {
-            return Err(Error::OrphanState {
-                held: held.into_iter().map(|orphan| orphan.text).collect(),
-            });
-        }
+        let held = self.orphans(name, &planned.plan, on_orphans).await?;
         let built = match kept.wanted {
             Wanted::Stopped => None,
             Wanted::Running | Wanted::Paused => {
@@ -199,7 +188,7 @@ impl Engine {
             plan: Some(planned.plan.clone()),
             kept,
         });
-        let dropped = drop_rows(&self.store, name, &held)?;
+        let dropped = self.rows_of(name, &held).await?;
         match built {
             Some(built) => {
                 self.begin(pipeline, built);
@@ -215,14 +204,14 @@ impl Engine {
             }
         }
         if !held.is_empty() {
-            let names: Vec<_> = held.iter().map(|orphan| orphan.operator.as_str()).collect();
+            let each: Vec<_> = held.iter().map(Orphan::line).collect();
             self.events.tell(
                 name,
                 "state-dropped",
-                format!("what removed operators held is dropped: {}", names.join(", ")),
+                format!("what removed operators held is dropped: {}", each.join("; ")),
             );
         }
-        Ok(entry.revision)
+        Ok((entry.revision, held))
     }
 
     fn planned(&self, name: &PipelineName, file: &str) -> Result<Planned, Error> {
@@ -287,72 +276,6 @@ impl Engine {
         commit(&self.store, domain, vec![change]).await?;
         Ok(next)
     }
-
-    /// Operators that hold something and are not in the plan.
-    async fn orphans(&self, name: &PipelineName, plan: &Arc<Plan>) -> Result<Vec<Orphan>, Error> {
-        let (store, name, plan) = (self.store.clone(), name.clone(), plan.clone());
-        blocking(move || find_orphans(&store, &name, &plan)).await?
-    }
-}
-
-struct Orphan {
-    operator: String,
-    text: String,
-}
-
-/// Looks for the owner of the first row after each owner's rows, table by table.
-fn find_orphans(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Vec<Orphan>, Error> {
-    let domain = DomainName::of_pipeline(name);
-    let operators: BTreeSet<&str> = plan.operators().map(|(node, _)| node.id.as_str()).collect();
-    let mut orphans: Vec<Orphan> = Vec::new();
-    let mut from = Vec::new();
-    loop {
-        let Some((key, _)) = store.scan(&domain, &from, None, 1)?.into_iter().next() else {
-            return Ok(orphans);
-        };
-        let Some((table, owner)) = rows::owner_of(&key) else {
-            // A table without owners: on to the next one.
-            from = vec![key.first().copied().unwrap_or(u8::MAX).saturating_add(1)];
-            if from == [u8::MAX] {
-                return Ok(orphans);
-            }
-            continue;
-        };
-        let holds = match table {
-            "cells" => Some("state"),
-            "waiting" | "journals" => Some("events that wait"),
-            "outbox" => Some("sends that are not delivered"),
-            _ => None,
-        };
-        if let Some(what) = holds
-            && !operators.contains(owner)
-            && !orphans.iter().any(|orphan| orphan.operator == owner)
-        {
-            orphans.push(Orphan {
-                operator: owner.into(),
-                text: format!("operator `{owner}` is not in the file but still holds {what}"),
-            });
-        }
-        // Rows of one owner in one table: table, name, 0, ..
-        from = [&key[..1], owner.as_bytes(), &[1]].concat();
-    }
-}
-
-/// The removal of every row that these operators own.
-fn drop_rows(store: &Store, name: &PipelineName, orphans: &[Orphan]) -> Result<Vec<Change>, Error> {
-    let domain = DomainName::of_pipeline(name);
-    let mut changes = Vec::new();
-    for orphan in orphans {
-        let id: NodeId = orphan
-            .operator
-            .parse()
-            .map_err(|e: weir_core::ids::InvalidName| Error::Defect(e.to_string()))?;
-        for range in rows::operator_ranges(&id) {
-            let rows = store.scan(&domain, &range.from, range.to.as_deref(), usize::MAX)?;
-            changes.extend(rows.into_iter().map(|(key, _)| Change { key, value: None }));
-        }
-    }
-    Ok(changes)
 }
 
 /// The plan of a stored revision, with the modules that it was applied with.
@@ -381,7 +304,9 @@ fn answer(
     created: bool,
     status: PipelineStatus,
     planned: Planned,
+    dropped: Vec<Orphan>,
 ) -> Deployed {
     let graph = overview::graph(&planned.plan, &Base::default(), None, &[]);
-    Deployed { name: name.clone(), revision, created, status, graph, warnings: planned.warnings }
+    let warnings = planned.warnings;
+    Deployed { name: name.clone(), revision, created, status, graph, warnings, dropped }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use weir_core::{failure::Failure, ids::InvocationId, spec::Severity};
 use weir_store::StoreError;
 
+use super::Orphan;
 use crate::error::EngineError;
 
 /// A problem of a pipeline file, with its place.
@@ -53,12 +54,12 @@ pub enum Error {
     InvalidPipeline(Vec<Diagnostic>),
     /// Operators that are gone from the file still hold something.
     #[error(
-        "{}; bring {} back, or deploy with `?state=drop` to drop it",
-        held.join("; "), if held.len() == 1 { "it" } else { "them" }
+        "operators that are not in the file still hold something: {}; bring them back, or drop that for good, with their dead letters: `weir apply --drop-state`, in the API `?state=drop`",
+        held.iter().map(Orphan::line).collect::<Vec<_>>().join("; ")
     )]
     OrphanState {
-        /// One sentence per operator.
-        held: Vec<String>,
+        /// Per operator.
+        held: Vec<Orphan>,
     },
     /// The new revision could not be started; what runs now is said in the text.
     #[error("{0}")]

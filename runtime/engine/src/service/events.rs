@@ -24,7 +24,7 @@ pub struct Lifecycle {
     /// To which.
     pub pipeline: PipelineName,
     /// `deployed`, `started`, `paused`, `resumed`, `stopped`, `failed`, `deleted`,
-    /// `discarded`, ..
+    /// `discarded`, `unbalanced`, ..
     pub what: &'static str,
     /// A sentence for people.
     pub message: String,
@@ -56,7 +56,7 @@ impl Events {
         message: impl Into<String>,
     ) {
         let message = message.into();
-        if what == "failed" {
+        if matches!(what, "failed" | "unbalanced") {
             tracing::error!(%pipeline, what, "{message}");
         } else {
             tracing::info!(%pipeline, what, "{message}");

@@ -16,7 +16,7 @@ use weir_core::{guest::GuestFactory, ids::NodeId, plan::Plan};
 use weir_store::{DomainName, PipelineEntry};
 
 use super::{
-    Engine, Error, Settings, blocking, commit,
+    Audit, Engine, Error, Settings, blocking, commit,
     deploy::plan_again,
     overview::Base,
     pipeline::{Pipeline, Revision},
@@ -38,7 +38,7 @@ pub(super) type Guests = HashMap<NodeId, Arc<dyn GuestFactory>>;
 pub(super) struct Built {
     actors: Vec<Box<dyn crate::actor::Actor>>,
     handle: DomainHandle,
-    base: Base,
+    audit: Audit,
 }
 
 impl Engine {
@@ -186,20 +186,21 @@ impl Engine {
             let (actors, handle) =
                 domain::build(config).map_err(|e| Error::StartFailed(e.to_string()))?;
             tracing::info!(pipeline = %name, "{}", audit.line());
-            Ok(Built { actors, handle, base: Base::of(&audit) })
+            Ok(Built { actors, handle, audit })
         })
         .await?
     }
 
     /// Begins to step what was built.
     pub(super) fn begin(self: &Arc<Self>, pipeline: &Arc<Pipeline>, built: Built) {
-        let Built { actors, handle, base } = built;
+        let Built { actors, handle, audit } = built;
         let crew = shell::spawn(actors, &handle, &self.clock, self.workers());
         let engine = Arc::downgrade(self);
         let name = pipeline.name.clone();
         let notice = std::sync::Mutex::new(None);
         let watched = handle.clone();
-        pipeline.set_up(handle, crew, base);
+        pipeline.set_up(handle, crew, Base::of(&audit));
+        self.audited(pipeline, &audit);
         let paused = watched.health().status == Status::Paused;
         let text = if paused { "it is loaded and paused" } else { "it runs" };
         self.events.tell(&pipeline.name, "started", text);

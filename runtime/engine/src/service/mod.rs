@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `modules` | upload, list, delete modules |
 //! | `deploy` | pipeline file -> plan -> revision |
+//! | `orphans` | what removed operators hold |
 //! | `lifecycle` | pause, resume, stop, delete |
 //! | `load` | load at the start and at a deploy, unload |
 //! | `overview` | the graph with its figures, for one pipeline or all |
@@ -35,6 +36,7 @@ mod live;
 mod load;
 mod loader;
 mod modules;
+mod orphans;
 mod overview;
 mod pipeline;
 mod record;
@@ -62,13 +64,14 @@ pub use self::{
     audit::{Audit, AuditEdge, AuditOperator, AuditSource},
     calls::{CallRequest, Called, Delay, InvocationView, Request, SendRequest},
     dead_letters::{DeadLetterQuery, DeadLetters},
-    deploy::{Deployed, OnOrphans},
+    deploy::Deployed,
     error::{Diagnostic, Error},
     events::Lifecycle,
     lifecycle::StateAtDelete,
     live::{Figures, LiveFeed},
     loader::{Checked, Modules, Settings},
     modules::{Module, Uploaded},
+    orphans::{OnOrphans, Orphan},
     overview::{EdgeView, GraphView, NodeView, Overview, RevisionView, Summary},
     pipeline::PipelineStatus,
     state::{CellValue, KeyState, StateQuery},
@@ -193,6 +196,7 @@ impl Engine {
         });
         engine.recover().await?;
         engine.in_background(expire_dedupe(engine.ingest.clone()));
+        engine.in_background(audit::watch(Arc::downgrade(&engine)));
         Ok(engine)
     }
 

@@ -37,6 +37,8 @@ pub struct Summary {
     pub errors: u64,
     /// Events given up.
     pub dead_letters: u64,
+    /// What the last audit said; nothing before the first.
+    pub balanced: Option<bool>,
 }
 
 /// Everything about a pipeline at one glance.
@@ -276,6 +278,7 @@ impl Engine {
             records_out: of_kind("sink").map(|node| node.records_in).sum(),
             errors: sum(|node| node.errors),
             dead_letters: sum(|node| node.dead_letters),
+            balanced: pipeline.balanced(),
         };
         Some(Overview { summary, file: revision.file, graph })
     }

@@ -15,7 +15,7 @@ use std::{
 use tokio::sync::watch;
 use weir_core::{
     clock::Now,
-    ids::PipelineName,
+    ids::{Epoch, PipelineName},
     plan::{ModulePin, Plan},
 };
 
@@ -74,6 +74,8 @@ struct View {
     phase: Phase,
     base: Base,
     busy: BusyShare,
+    /// The last audit: of which commit, and whether it was balanced.
+    audited: Option<(Epoch, bool)>,
 }
 
 /// The revision that is deployed.
@@ -101,6 +103,7 @@ impl Pipeline {
             phase: Phase::Down,
             base: Base::default(),
             busy: BusyShare::default(),
+            audited: None,
         };
         Self {
             name,
@@ -132,6 +135,21 @@ impl Pipeline {
             Phase::Up { handle, .. } => Some(handle.clone()),
             _ => None,
         }
+    }
+
+    /// What the last audit said.
+    pub(super) fn balanced(&self) -> Option<bool> {
+        lock(&self.view).audited.map(|(_, balanced)| balanced)
+    }
+
+    /// The commit that was audited last.
+    pub(super) fn audited(&self) -> Option<Epoch> {
+        lock(&self.view).audited.map(|(epoch, _)| epoch)
+    }
+
+    /// Keeps what an audit said, and gives back what the one before did.
+    pub(super) fn set_audited(&self, epoch: Epoch, balanced: bool) -> Option<bool> {
+        lock(&self.view).audited.replace((epoch, balanced)).map(|(_, balanced)| balanced)
     }
 
     pub(super) fn incarnation(&self) -> Option<u32> {

@@ -78,13 +78,13 @@ fn partitions_take_turns_and_each_is_read_once_in_order() {
     let readers = (0..3)
         .map(|p| Reader::beginning(Partition(p), Start::Earliest, Offset(0), Offset(9)))
         .collect();
-    let mut shard = SourceShard::new(3, 0, &source(Start::Earliest, None), readers);
+    let mut shard = SourceShard::new(3, 0, &source(Start::Earliest, None), 1, readers);
     assert!(shard.has_changed(), "the beginning is committed, so that it stays the beginning");
     assert_eq!(
         read_all(&mut shard, &store),
         [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (2, 2), (0, 3), (0, 4), (2, 3)]
     );
-    let positions: Vec<_> = shard.changed().map(|r| (r.start.0, r.read, r.next.0)).collect();
+    let positions: Vec<_> = shard.changed().map(|(_, r)| (r.start.0, r.read, r.next.0)).collect();
     assert_eq!(positions, [(0, 5, 5), (0, 0, 0), (0, 4, 4)]);
     assert!(!shard.has_changed());
     assert_eq!(shard.behind(), 0);
@@ -102,10 +102,10 @@ fn a_source_begins_where_its_start_says() {
     ] {
         let store = store(&[5]);
         let readers = vec![Reader::beginning(Partition(0), from, Offset(0), Offset(5))];
-        let mut shard = SourceShard::new(0, 0, &source(from, None), readers);
+        let mut shard = SourceShard::new(0, 0, &source(from, None), 1, readers);
         let read = read_all(&mut shard, &store);
         assert_eq!(read.len(), expected.1, "{from:?}");
-        let (start, next) = shard.changed().map(|r| (r.start.0, r.next.0)).next().unwrap();
+        let (start, next) = shard.changed().map(|(_, r)| (r.start.0, r.next.0)).next().unwrap();
         assert_eq!((start, next), (expected.0, 5), "{from:?}");
     }
 }
@@ -114,7 +114,7 @@ fn a_source_begins_where_its_start_says() {
 fn event_time_comes_from_the_value_and_what_has_none_says_so() {
     let store = store(&[4]);
     let readers = vec![Reader::beginning(Partition(0), Start::Earliest, Offset(0), Offset(4))];
-    let mut shard = SourceShard::new(0, 0, &source(Start::Earliest, Some("/at")), readers);
+    let mut shard = SourceShard::new(0, 0, &source(Start::Earliest, Some("/at")), 1, readers);
     let batch = shard.read(&store, 10, 1 << 20).unwrap().unwrap();
     assert_eq!(batch.timestamps[2], NO_TIMESTAMP);
     assert!(batch.timestamps[0] != NO_TIMESTAMP && batch.timestamps[3] != NO_TIMESTAMP);

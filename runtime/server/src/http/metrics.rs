@@ -78,6 +78,18 @@ fn text(app: &App) -> String {
             overview.summary.name
         );
     }
+    let help = "1 if the last audit was balanced; absent before the first.";
+    head(&mut out, "weir_pipeline_balanced", "gauge", help);
+    for Overview { summary, .. } in &overviews {
+        if let Some(balanced) = summary.balanced {
+            let name = &summary.name;
+            let _ = writeln!(
+                out,
+                "weir_pipeline_balanced{{pipeline=\"{name}\"}} {}",
+                u8::from(balanced)
+            );
+        }
+    }
     type Figure = (&'static str, &'static str, &'static str, fn(&NodeView) -> f64);
     let figures: [Figure; 10] = [
         ("weir_node_records_in_total", "counter", "Records taken in.", |n| n.records_in as f64),

@@ -42,8 +42,8 @@ pub(super) fn routes() -> Router<App> {
 pub(super) struct Apply {
     /// Check the file and change nothing.
     dry_run: Option<bool>,
-    /// `drop`: what operators hold that are not in the file any more is removed.
-    /// Without it such a file is refused.
+    /// `drop`: what operators hold that are not in the file any more is removed, with
+    /// their dead letters. Without it such a file is refused.
     state: Option<String>,
 }
 
@@ -77,7 +77,8 @@ pub(super) async fn apply(
     let body = limits::body(request, limits::PIPELINE).await?;
     let file = std::str::from_utf8(&body).map_err(|error| not_utf8(&body, &error))?;
     if query.dry_run == Some(true) {
-        return Ok(Json(Applied::from(app.engine.plan(&pipeline, file).await?)).into_response());
+        let planned = app.engine.plan(&pipeline, file, orphans).await?;
+        return Ok(Json(Applied::from(planned)).into_response());
     }
     let deployed = app.engine.deploy(&pipeline, file, orphans).await?;
     let status = if deployed.created { StatusCode::CREATED } else { StatusCode::OK };

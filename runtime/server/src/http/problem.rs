@@ -210,9 +210,14 @@ impl From<Error> for Problem {
             Error::OrphanState { held } => conflict("orphan-state", "State would have no owner")
                 .with_errors(
                     held.into_iter()
-                        .map(|message| Detail {
+                        .map(|orphan| Detail {
                             code: "orphan-state".into(),
-                            message,
+                            path: Some(format!("operators.{}", orphan.operator)),
+                            message: format!(
+                                "The operator `{}` holds {}.",
+                                orphan.operator,
+                                orphan.holds.join(" and ")
+                            ),
                             ..Detail::default()
                         })
                         .collect(),

@@ -54,7 +54,7 @@ pub struct EdgeAudit {
 pub struct SourceAudit {
     /// The source.
     pub id: String,
-    /// Per partition, the offset that is read next.
+    /// Per partition that it reads or has read, the offset that is read next.
     pub position: Vec<SourcePosition>,
     /// Records read.
     pub taken: u64,
@@ -65,6 +65,8 @@ pub struct SourceAudit {
 /// How far a partition is read.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SourcePosition {
+    /// The topic.
+    pub topic: String,
     /// The partition.
     pub partition: u32,
     /// The offset that is read next.
@@ -119,8 +121,9 @@ impl From<AuditEdge> for EdgeAudit {
 
 impl From<AuditSource> for SourceAudit {
     fn from(source: AuditSource) -> Self {
-        let position = source.position.into_iter().map(|(partition, row)| SourcePosition {
-            partition: partition.0,
+        let position = source.position.into_iter().map(|(of, row)| SourcePosition {
+            topic: of.topic.to_string(),
+            partition: of.partition.0,
             offset: row.next.0,
             start: row.start.0,
         });

@@ -28,6 +28,9 @@ pub struct PipelineSummary {
     pub errors: u64,
     /// Events given up.
     pub dead_letters: u64,
+    /// Did everything add up when it was last audited? Absent before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balanced: Option<bool>,
 }
 
 /// A page of pipelines.
@@ -68,6 +71,9 @@ pub struct Pipeline {
     /// Why, if there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_reason: Option<String>,
+    /// Did everything add up when it was last audited? Absent before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balanced: Option<bool>,
     /// The text of the pipeline file of this revision.
     pub file: String,
     /// Its graph with live figures.
@@ -163,6 +169,19 @@ pub struct Applied {
     pub plan: PlanOut,
     /// What may not be as it was meant.
     pub warnings: Vec<Detail>,
+    /// What is dropped with operators that are not in the file, or would be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Dropped>,
+}
+
+/// What an operator held that is gone.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Dropped {
+    /// The operator.
+    pub operator: String,
+    /// In words: `state`, `events that wait`, `sends that are not delivered`,
+    /// `dead letters`.
+    pub holds: Vec<&'static str>,
 }
 
 /// What a file means.
@@ -195,6 +214,7 @@ impl From<Summary> for PipelineSummary {
             records_out: summary.records_out,
             errors: summary.errors,
             dead_letters: summary.dead_letters,
+            balanced: summary.balanced,
         }
     }
 }
@@ -206,6 +226,7 @@ impl From<Overview> for Pipeline {
             revision: overview.summary.revision,
             status: overview.summary.status.into(),
             status_reason: overview.summary.reason,
+            balanced: overview.summary.balanced,
             file: overview.file.to_string(),
             graph: (&overview.graph).into(),
         }
@@ -268,6 +289,14 @@ impl From<Deployed> for Applied {
             status: deployed.status.into(),
             plan: PlanOut { graph: (&deployed.graph).into() },
             warnings: deployed.warnings.into_iter().map(Detail::from).collect(),
+            dropped: deployed
+                .dropped
+                .into_iter()
+                .map(|orphan| Dropped {
+                    operator: orphan.operator.to_string(),
+                    holds: orphan.holds,
+                })
+                .collect(),
         }
     }
 }

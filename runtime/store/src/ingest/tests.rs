@@ -165,6 +165,21 @@ fn a_repeat_while_the_first_is_in_flight_waits_for_its_answer() {
 }
 
 #[test]
+fn a_topic_that_is_created_again_takes_again_what_the_one_before_took() {
+    let fixture = Fixture::new(1);
+    fixture.append(vec![record(None, "x")], dedupe("id", 1)).unwrap();
+    let (promise, done) = Promise::new();
+    fixture.store.delete_topic(&topic("t"), done);
+    fixture.store.step();
+    promise.get().unwrap().unwrap();
+    let gone = fixture.append(vec![record(None, "x")], dedupe("id", 1));
+    assert!(matches!(gone, Err(StoreError::UnknownTopic(name)) if name == topic("t")));
+    create(&fixture.store, "t", 1).unwrap();
+    assert!(!fixture.append(vec![record(None, "x")], dedupe("id", 1)).unwrap().repeated);
+    assert_eq!(values(&fixture.store, "t", 0), ["x"]);
+}
+
+#[test]
 fn what_was_refused_is_not_remembered() {
     let fixture = Fixture::new(1);
     fixture.disk.set_capacity(Some(fixture.disk.used()));

@@ -30,6 +30,9 @@ impl Default for TopicConfig {
 pub struct TopicInfo {
     /// Its name.
     pub name: TopicName,
+    /// Never given twice in a data directory: a topic that is deleted and created
+    /// again is another topic.
+    pub id: u64,
     /// Its settings.
     pub config: TopicConfig,
     /// Takes it no more records?

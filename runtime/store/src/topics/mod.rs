@@ -45,6 +45,7 @@ pub(crate) struct Topics {
 
 struct Topic {
     name: TopicName,
+    id: u64,
     config: TopicConfig,
     closed: AtomicBool,
     dir: PathBuf,
@@ -83,6 +84,7 @@ impl Topics {
     fn insert(&self, name: &TopicName, meta: &TopicMeta, dir: PathBuf, partitions: Vec<Partition>) {
         let topic = Arc::new(Topic {
             name: name.clone(),
+            id: meta.id,
             config: TopicConfig { partitions: meta.next.len() as u32 },
             closed: AtomicBool::new(meta.closed),
             partitions,
@@ -206,6 +208,7 @@ impl Topics {
         let known = self.info(name).map(|info| info.partitions);
         Some(TopicInfo {
             name: name.clone(),
+            id: row.id,
             config: TopicConfig { partitions: row.partitions },
             closed: row.closed,
             partitions: known.unwrap_or_else(|| vec![fresh; row.partitions as usize]),
@@ -254,6 +257,7 @@ impl Topic {
     fn info(&self) -> TopicInfo {
         TopicInfo {
             name: self.name.clone(),
+            id: self.id,
             config: self.config.clone(),
             closed: self.closed.load(Ordering::Acquire),
             partitions: self.partitions.iter().map(Partition::info).collect(),

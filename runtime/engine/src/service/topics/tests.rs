@@ -4,6 +4,7 @@ use super::*;
 
 fn info(ends: &[(u64, u64)]) -> TopicInfo {
     TopicInfo {
+        id: 1,
         name: "t".parse().unwrap(),
         config: TopicConfig { partitions: ends.len() as u32 },
         closed: false,

@@ -322,6 +322,82 @@ async fn state_without_an_owner_refuses_the_deploy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_source_has_a_position_of_its_own_in_each_topic_that_it_is_given() {
+    let server = counting().await;
+    let other = COUNTING.replace("topic: in", "topic: other");
+    assert_ne!(other, COUNTING);
+    let mut all = 0;
+    let mut feed = async |file: &str, topic: &str, n: u64| {
+        let made = server
+            .put(&format!("/v1/topics/{topic}"), "application/json", r#"{"partitions":4}"#)
+            .await;
+        assert!(made.status.is_success(), "{}", made.text());
+        let record = json!({"key": "a", "value": 1});
+        server.append(topic, json!(vec![record; n as usize])).await;
+        let answer =
+            server.put("/v1/pipelines/counting", "application/yaml", file.to_owned()).await;
+        assert!(answer.status.is_success(), "{}", answer.text());
+        all += n;
+        server.until("/v1/topics/out", |topic| topic["records"] == all).await;
+    };
+    feed(COUNTING, "in", 20).await;
+    feed(&other, "other", 10).await;
+    feed(COUNTING, "in", 3).await;
+    // Deleted and created again it is another topic.
+    assert_eq!(server.delete("/v1/topics/other").await.status, 204);
+    feed(&other, "other", 6).await;
+    let audit = server
+        .until("/v1/pipelines/counting/audit", |audit| audit["operators"][0]["ended"] == 39)
+        .await;
+    assert_eq!((&audit["balanced"], &audit["sources"][0]["taken"]), (&json!(true), &json!(39)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_says_what_would_have_no_owner() {
+    let server = counting().await;
+    server.deploy("counting", COUNTING).await;
+    server.append("in", json!([{"key": "a", "value": 1}])).await;
+    server.until("/v1/topics/out", |topic| topic["records"] == 1).await;
+    let renamed = COUNTING.replace("count:", "tally:").replace("count.out", "tally.out");
+    let try_out = |query: &str| {
+        let path = format!("/v1/pipelines/counting?dry_run=true{query}");
+        let (server, renamed) = (&server, renamed.clone());
+        async move { server.put(&path, "application/yaml", renamed).await }
+    };
+    assert_eq!(try_out("").await.problem(), problem(409, "orphan-state"));
+    let answer = try_out("&state=drop").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.json()["dropped"], json!([{"operator": "count", "holds": ["state"]}]));
+    let state = server.get("/v1/pipelines/counting/operators/count/state/a").await.json();
+    assert_eq!(state["cells"]["count"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_that_was_dropped_and_comes_back_is_audited_from_zero() {
+    let server = counting().await;
+    let renamed = COUNTING.replace("count:", "tally:").replace("count.out", "tally.out");
+    let mut sent = 0;
+    for file in [COUNTING, &renamed, COUNTING, &renamed].map(str::to_owned) {
+        let path = "/v1/pipelines/counting?state=drop";
+        let answer = server.put(path, "application/yaml", file).await;
+        assert!(answer.status.is_success(), "{}", answer.text());
+        server.append("in", json!([{"key": "a", "value": 1}, {"key": "b", "value": 1}])).await;
+        sent += 2;
+        server.until("/v1/topics/out", |topic| topic["records"] == sent).await;
+        let audit = server
+            .until("/v1/pipelines/counting/audit", |audit| audit["operators"][0]["ended"] == 2)
+            .await;
+        assert_eq!(audit["balanced"], true, "{audit}");
+        assert_eq!(
+            (&audit["edges"][0]["sent"], &audit["edges"][1]["taken"]),
+            (&json!(2), &json!(2))
+        );
+        let listed = server.get("/v1/pipelines").await.json();
+        assert_eq!(listed["pipelines"][0]["balanced"], true);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_fails_becomes_a_dead_letter_that_can_be_discarded() {
     let server = counting().await;
     let file = COUNTING.replace("parallelism: 2", "retry: { attempts: 2, first: 1ms }");
