@@ -100,7 +100,12 @@ function audit(call, name) {
       })),
     sources: nodes
       .filter((node) => node.kind === "source")
-      .map((node) => ({ id: node.id, position: node.records_in, taken: node.records_in, balanced: true })),
+      .map((node) => ({
+        id: node.id,
+        position: [{ partition: 0, offset: node.records_in, start: 0 }],
+        taken: node.records_in,
+        balanced: true,
+      })),
   });
 }
 

@@ -1,5 +1,5 @@
 /** One pipeline: its name, status and commands, and the tabs beneath. */
-import { NavLink, Outlet } from "react-router";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { Problem } from "../api/problem";
 import { useLive } from "../live/context";
 import { totals } from "../live/rates";
@@ -15,6 +15,7 @@ export function PipelinePage() {
   const name = usePipelineName();
   const live = useLive(name);
   const { data, error, isPending, refetch } = usePipeline(name);
+  const { pathname } = useLocation();
   useTitle(name);
 
   if (error instanceof Problem && error.status === 404) {
@@ -35,6 +36,7 @@ export function PipelinePage() {
           <h1 className="flex min-w-0 flex-wrap items-center gap-2 text-lg font-semibold">
             <span className="break-all">{name}</span>
             {status !== undefined && <StatusBadge status={status} />}
+            {data?.balanced === false && <Badge tone="bad">not balanced</Badge>}
             {data !== undefined && <Badge>revision {data.revision}</Badge>}
           </h1>
           {status !== undefined && <PipelineCommands name={name} status={status} />}
@@ -42,6 +44,14 @@ export function PipelinePage() {
         {status === "failed" && data?.status_reason != null && (
           <p role="alert" className="max-w-prose rounded-md bg-bad-soft px-3 py-2 text-bad">
             {data.status_reason}
+          </p>
+        )}
+        {data?.balanced === false && !pathname.endsWith("/audit") && (
+          <p role="alert" className="max-w-prose rounded-md bg-bad-soft px-3 py-2 text-bad">
+            The audit does not add up: events were lost or doubled.{" "}
+            <Link to="audit" className="font-medium underline">
+              See the audit
+            </Link>
           </p>
         )}
         {error !== null && <ErrorNote error={error} onRetry={() => void refetch()} />}
