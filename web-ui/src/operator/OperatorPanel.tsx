@@ -2,7 +2,7 @@
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
-import { Link, useNavigate, useParams } from "react-router";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import type { GraphNode } from "../api/types";
 import { KindIcon } from "../graph/KindIcon";
 import { DeadLetterList } from "../pipelines/DeadLetterList";
@@ -54,6 +54,7 @@ export function OperatorPanel() {
 }
 
 function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
+  const [params] = useSearchParams();
   if (node.kind !== "operator") {
     return (
       <div className="p-4">
@@ -62,7 +63,7 @@ function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
     );
   }
   return (
-    <Tabs>
+    <Tabs defaultSelectedKey={params.has("key") ? "state" : "figures"}>
       <TabList aria-label="Parts of the operator" className="flex gap-4 border-b border-line px-4">
         <PartTab id="figures" text="Figures" />
         <PartTab id="state" text="State" />
