@@ -34,9 +34,11 @@ export function GraphTab() {
             <GraphView detail="figures" graph={graph} linkTo={linkTo} selected={selected} />
           </FiguresOf>
         </section>
-        <Panel flush>
-          <NodesTable pipeline={pipeline} nodes={graph.nodes} linkTo={linkTo} selected={selected} />
-        </Panel>
+        <div className="@container">
+          <Panel flush>
+            <NodesTable pipeline={pipeline} nodes={graph.nodes} linkTo={linkTo} selected={selected} />
+          </Panel>
+        </div>
       </div>
       {selected !== undefined && panel}
     </div>

@@ -1,12 +1,11 @@
 /** One pipeline: its name, status and commands, and the tabs beneath. */
 import { Link, NavLink, Outlet, useLocation } from "react-router";
-import { Problem } from "../api/problem";
 import { useLive } from "../live/context";
 import { totals } from "../live/rates";
 import { Badge, StatusBadge } from "../ui/Badge";
-import { ButtonLink } from "../ui/Button";
 import { count } from "../ui/format";
-import { Empty, ErrorNote, Loading } from "../ui/Notes";
+import { isNotFound, NoPipeline } from "../ui/NotFound";
+import { ErrorNote, Loading } from "../ui/Notes";
 import { useTitle } from "../ui/Page";
 import { PipelineCommands } from "./PipelineCommands";
 import { usePipeline, usePipelineName } from "./usePipeline";
@@ -18,13 +17,7 @@ export function PipelinePage() {
   const { pathname } = useLocation();
   useTitle(name);
 
-  if (error instanceof Problem && error.status === 404) {
-    return (
-      <Empty title={`There is no pipeline “${name}”`} action={<ButtonLink to="/">Go to the pipelines</ButtonLink>}>
-        It may have been deleted, or its name is written otherwise.
-      </Empty>
-    );
-  }
+  if (isNotFound(error)) return <NoPipeline name={name} />;
   if (isPending) return <Loading what={name} />;
   const status = live?.status ?? data?.status;
   const deadLetters = live === undefined ? 0 : totals(live.figures).deadLetters;
