@@ -1,4 +1,4 @@
-/** The side panel of one node, at a URL of its own: figures, state, dead letters. */
+/** The side panel of one node, at a URL of its own: figures, state, dead letters, and calls of its handlers. */
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
@@ -8,8 +8,10 @@ import { KindIcon } from "../graph/KindIcon";
 import { DeadLetterList } from "../pipelines/DeadLetterList";
 import { useGraph, usePipelineName } from "../pipelines/usePipeline";
 import { Empty } from "../ui/Notes";
+import { CallForm } from "./CallForm";
 import { OperatorFigures } from "./OperatorFigures";
 import { StateBrowser } from "./StateBrowser";
+import { useHandlers } from "./useHandlers";
 
 export function OperatorPanel() {
   const pipeline = usePipelineName();
@@ -55,6 +57,7 @@ export function OperatorPanel() {
 
 function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
   const [params] = useSearchParams();
+  const handlers = useHandlers(node);
   if (node.kind !== "operator") {
     return (
       <div className="p-4">
@@ -68,6 +71,7 @@ function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
         <PartTab id="figures" text="Figures" />
         <PartTab id="state" text="State" />
         <PartTab id="dead-letters" text="Dead letters" />
+        {handlers.length > 0 && <PartTab id="call" text="Call" />}
       </TabList>
       <TabPanel id="figures" className="p-4 outline-offset-[-2px]">
         <OperatorFigures pipeline={pipeline} node={node} />
@@ -78,6 +82,11 @@ function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
       <TabPanel id="dead-letters" className="outline-offset-[-2px]">
         <DeadLetterList pipeline={pipeline} operator={node.id} />
       </TabPanel>
+      {handlers.length > 0 && (
+        <TabPanel id="call" className="outline-offset-[-2px]">
+          <CallForm pipeline={pipeline} operator={node.id} handlers={handlers} />
+        </TabPanel>
+      )}
     </Tabs>
   );
 }
