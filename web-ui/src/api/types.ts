@@ -73,6 +73,16 @@ export interface Pipeline {
   graph: Graph;
 }
 
+export interface Revision {
+  revision: number;
+  created_at: number;
+  /** Whether it is the one that is deployed. */
+  current: boolean;
+  /** Modules that it was applied with, as name and version. */
+  modules: string[];
+  file: string;
+}
+
 export interface LivePipeline extends Graph {
   name: string;
   status: Status;

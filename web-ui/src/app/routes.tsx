@@ -38,6 +38,7 @@ export const routes: RouteObject[] = [
                 ...view(async () => (await import("../pipelines/DeadLettersTab")).DeadLettersTab),
               },
               { path: "audit", ...view(async () => (await import("../pipelines/AuditTab")).AuditTab) },
+              { path: "revisions", ...view(async () => (await import("../pipelines/RevisionsTab")).RevisionsTab) },
               { path: "file", ...view(async () => (await import("../pipelines/FileTab")).FileTab) },
             ],
           },

@@ -58,6 +58,7 @@ export function PipelinePage() {
           </Tab>
           <Tab to="audit">Audit</Tab>
           <Tab to="file">File</Tab>
+          <Tab to="revisions">Revisions</Tab>
         </nav>
       </header>
       <div className="flex min-h-0 flex-1 flex-col p-4 md:px-6">
@@ -67,7 +68,7 @@ export function PipelinePage() {
   );
 }
 
-const others = /\/(dead-letters|audit|file)$/;
+const others = /\/(dead-letters|audit|file|revisions)$/;
 
 function Tab({ to, end = true, children }: { to: string; end?: boolean; children: React.ReactNode }) {
   return (
