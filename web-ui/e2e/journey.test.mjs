@@ -71,6 +71,15 @@ test("the figures of the graph rise with the records that are sent, without a re
   assert.equal(await page.evaluate(() => window.notReloaded), true);
 });
 
+test("no text of the graph is smaller than 12 pixels on a small screen", async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForFunction(() => {
+    const scale = new DOMMatrix(getComputedStyle(document.querySelector(".react-flow__viewport")).transform).a;
+    const texts = [...document.querySelectorAll(".react-flow__node span")];
+    return texts.length > 0 && texts.every((text) => parseFloat(getComputedStyle(text).fontSize) * scale >= 12);
+  });
+});
+
 test("a node opens its panel at a URL of its own, and its state shows the keys", async () => {
   await page.locator(`.react-flow__node a[href$="/operators/${pipeline.operator}"]`).click();
   await page.waitForURL(`**/pipelines/${pipeline.name}/operators/${pipeline.operator}`);

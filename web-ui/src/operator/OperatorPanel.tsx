@@ -24,6 +24,8 @@ export function OperatorPanel() {
   useEffect(() => heading.current?.focus({ preventScroll: true }), [id]);
   useEffect(() => {
     const close = (event: KeyboardEvent) => {
+      // What is being written must not be lost by a key that is near.
+      if (event.target instanceof HTMLTextAreaElement) return;
       if (event.key === "Escape" && !event.defaultPrevented && document.querySelector("[role=alertdialog]") === null)
         void navigate(back);
     };
