@@ -94,6 +94,27 @@ test("the audit says that nothing was lost", async () => {
   await page.getByText("Balanced", { exact: true }).first().waitFor();
 });
 
+test("an audit that does not add up is an alert with the operator and its figures, and a badge in the list", async () => {
+  const { name, operator } = pipeline;
+  await changed(`/v1/pipelines/${name}/audit`, (audit) => {
+    const row = audit.operators.find(({ id }) => id === operator);
+    Object.assign(row, { taken: row.taken + 2, balanced: false });
+    audit.balanced = false;
+  });
+  await changed("/v1/pipelines", ({ pipelines }) => {
+    pipelines.find((row) => row.name === name).balanced = false;
+  });
+  await page.goto(`/pipelines/${name}/audit`);
+  await page
+    .getByRole("alert")
+    .getByText(new RegExp(`Operator ${operator}: taken .* 2 are missing`))
+    .waitFor();
+  await page.goto("/");
+  await page.getByRole("link", { name: "not balanced" }).click();
+  await page.waitForURL(`**/pipelines/${name}/audit`);
+  await page.unrouteAll({ behavior: "wait" });
+});
+
 test("a record sent on the topic's page appears in its tail", async () => {
   await page.goto(`/topics/${pipeline.sourceTopic}`);
   await page.getByText(/^Following/).waitFor();
@@ -118,6 +139,18 @@ test(
 test("no page complained and no request left the host", () => {
   assert.deepEqual(complaints, []);
 });
+
+/** Lets the page see the server's answer as `change` leaves it. */
+async function changed(path, change) {
+  await page.route(
+    (url) => url.pathname === path,
+    async (route) => {
+      const body = await (await route.fetch()).json();
+      change(body);
+      await route.fulfill({ json: body });
+    },
+  );
+}
 
 /** The total in the node's row. */
 async function recordsOf(id) {
