@@ -71,6 +71,15 @@ test("the figures of the graph rise with the records that are sent, without a re
   assert.equal(await page.evaluate(() => window.notReloaded), true);
 });
 
+test("no text of the graph is smaller than 12 pixels on a small screen", async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForFunction(() => {
+    const scale = new DOMMatrix(getComputedStyle(document.querySelector(".react-flow__viewport")).transform).a;
+    const texts = [...document.querySelectorAll(".react-flow__node span")];
+    return texts.length > 0 && texts.every((text) => parseFloat(getComputedStyle(text).fontSize) * scale >= 12);
+  });
+});
+
 test("a node opens its panel at a URL of its own, and its state shows the keys", async () => {
   await page.locator(`.react-flow__node a[href$="/operators/${pipeline.operator}"]`).click();
   await page.waitForURL(`**/pipelines/${pipeline.name}/operators/${pipeline.operator}`);
@@ -83,6 +92,27 @@ test("a node opens its panel at a URL of its own, and its state shows the keys",
 test("the audit says that nothing was lost", async () => {
   await page.getByRole("link", { name: "Audit" }).click();
   await page.getByText("Balanced", { exact: true }).first().waitFor();
+});
+
+test("an audit that does not add up is an alert with the operator and its figures, and a badge in the list", async () => {
+  const { name, operator } = pipeline;
+  await changed(`/v1/pipelines/${name}/audit`, (audit) => {
+    const row = audit.operators.find(({ id }) => id === operator);
+    Object.assign(row, { taken: row.taken + 2, balanced: false });
+    audit.balanced = false;
+  });
+  await changed("/v1/pipelines", ({ pipelines }) => {
+    pipelines.find((row) => row.name === name).balanced = false;
+  });
+  await page.goto(`/pipelines/${name}/audit`);
+  await page
+    .getByRole("alert")
+    .getByText(new RegExp(`Operator ${operator}: taken .* 2 are missing`))
+    .waitFor();
+  await page.goto("/");
+  await page.getByRole("link", { name: "not balanced" }).click();
+  await page.waitForURL(`**/pipelines/${name}/audit`);
+  await page.unrouteAll({ behavior: "wait" });
 });
 
 test("a record sent on the topic's page appears in its tail", async () => {
@@ -109,6 +139,18 @@ test(
 test("no page complained and no request left the host", () => {
   assert.deepEqual(complaints, []);
 });
+
+/** Lets the page see the server's answer as `change` leaves it. */
+async function changed(path, change) {
+  await page.route(
+    (url) => url.pathname === path,
+    async (route) => {
+      const body = await (await route.fetch()).json();
+      change(body);
+      await route.fulfill({ json: body });
+    },
+  );
+}
 
 /** The total in the node's row. */
 async function recordsOf(id) {

@@ -48,6 +48,25 @@ function putPipeline({ world, body, query, json, problem }, name) {
   json(dryRun || before > 0 ? 200 : 201, { name, revision: before + 1, plan: { graph: planned.graph }, warnings: [] });
 }
 
+/** The mock keeps no old revisions. */
+function listRevisions(call, name) {
+  const pipeline = pipelineOf(call, name);
+  if (pipeline === undefined) return;
+  const { revision, file, graph } = pipeline;
+  const modules = graph.nodes.flatMap((node) => node.module ?? []);
+  call.json(200, { revisions: [{ revision, created_at: call.world.now(), current: true, modules, file }] });
+}
+
+function invoke(call, name, operator, handler) {
+  if (pipelineOf(call, name) === undefined) return;
+  call.response.setHeader("x-weir-invocation", "inv_mock");
+  call.json(200, { operator, handler, key: call.query.get("key"), argument: JSON.parse(call.body.toString()) });
+}
+
+function sendTo(call, name) {
+  if (pipelineOf(call, name) !== undefined) call.json(202, { invocation: "inv_mock" });
+}
+
 const STATUS_AFTER = { pause: "paused", resume: "running", stop: "stopped" };
 
 function command(call, name, what) {
@@ -100,7 +119,12 @@ function audit(call, name) {
       })),
     sources: nodes
       .filter((node) => node.kind === "source")
-      .map((node) => ({ id: node.id, position: node.records_in, taken: node.records_in, balanced: true })),
+      .map((node) => ({
+        id: node.id,
+        position: [{ partition: 0, offset: node.records_in, start: 0 }],
+        taken: node.records_in,
+        balanced: true,
+      })),
   });
 }
 
@@ -264,6 +288,9 @@ export const routes = [
   ["PUT", /^\/pipelines\/([^/]+)$/, putPipeline],
   ["DELETE", /^\/pipelines\/([^/]+)$/, deletePipeline],
   ["POST", /^\/pipelines\/([^/]+)\/(pause|resume|stop)$/, command],
+  ["GET", /^\/pipelines\/([^/]+)\/revisions$/, listRevisions],
+  ["POST", /^\/call\/([^/]+)\/([^/]+)\/([^/]+)$/, invoke],
+  ["POST", /^\/send\/([^/]+)\/([^/]+)\/([^/]+)$/, sendTo],
   ["GET", /^\/pipelines\/([^/]+)\/audit$/, audit],
   ["GET", /^\/pipelines\/([^/]+)\/dead-letters$/, deadLetters],
   ["POST", /^\/pipelines\/([^/]+)\/dead-letters\/([^/]+)\/discard$/, discard],

@@ -7,17 +7,21 @@ export interface RequestOptions {
   type?: string;
   signal?: AbortSignal;
   /** How the answer is read; `parseExact` for payloads. */
-  parse?: (text: string) => unknown;
+  parse?: (text: string, headers: Headers) => unknown;
 }
 
 export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
-  const { method = "GET", body, type, signal, parse = JSON.parse } = options;
+  const { method = "GET", body, type, signal, parse = readJson } = options;
   const headers: Record<string, string> = { accept: "application/json" };
   if (type !== undefined) headers["content-type"] = type;
   const response = await send(`/v1${path}`, { method, headers, body, signal });
   const text = await response.text();
   if (!response.ok) throw problemOf(response.status, text);
-  return (text === "" ? undefined : parse(text)) as T;
+  return (text === "" ? undefined : parse(text, response.headers)) as T;
+}
+
+function readJson(text: string): unknown {
+  return JSON.parse(text);
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseExact, printJson } from "./json";
+import { jsonProblem, parseExact, printJson } from "./json";
 
 test.each([
   "null",
@@ -30,4 +30,10 @@ test.each(["", "{", "01", "1.", "[1 2]", "tru"])("%j is refused", (text) => {
 
 test("an indent puts each member on a line of its own", () => {
   expect(printJson({ a: [1, { b: "x" }], c: {} }, 2)).toBe(JSON.stringify({ a: [1, { b: "x" }], c: {} }, null, 2));
+});
+
+test("text that is written is JSON or has a problem", () => {
+  expect([jsonProblem("{}"), jsonProblem(" null ")]).toEqual([null, null]);
+  expect(jsonProblem(" ")).toBe("Write JSON, such as {} or null.");
+  expect(jsonProblem("{")).not.toBeNull();
 });

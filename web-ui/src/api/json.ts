@@ -67,3 +67,14 @@ function block(
   const inner = margin + " ".repeat(indent);
   return `${open}\n${items.map((item) => inner + item(inner)).join(",\n")}\n${margin}${close}`;
 }
+
+/** What keeps text that someone writes from being JSON; null if it is. */
+export function jsonProblem(text: string): string | null {
+  if (text.trim() === "") return "Write JSON, such as {} or null.";
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : "This is not JSON.";
+  }
+}

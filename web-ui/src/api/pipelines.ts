@@ -1,7 +1,17 @@
 /** Pipelines, their state, audit and dead letters. */
 import { path, query, request } from "./client";
 import { parseExact } from "./json";
-import type { Applied, Audit, Cursor, DeadLetter, Page, Pipeline, PipelineSummary, StateOfKey } from "./types";
+import type {
+  Applied,
+  Audit,
+  Cursor,
+  DeadLetter,
+  Page,
+  Pipeline,
+  PipelineSummary,
+  Revision,
+  StateOfKey,
+} from "./types";
 
 export type PipelineCommand = "pause" | "resume" | "stop";
 
@@ -29,6 +39,11 @@ export function commandPipeline(name: string, command: PipelineCommand) {
 
 export function deletePipeline(name: string, state: "keep" | "drop") {
   return request<unknown>(path`/pipelines/${name}` + query({ state }), { method: "DELETE" });
+}
+
+/** The oldest first. */
+export function listRevisions(name: string, signal?: AbortSignal) {
+  return request<{ revisions: Revision[] }>(path`/pipelines/${name}/revisions`, { signal });
 }
 
 export function getAudit(name: string, signal?: AbortSignal) {

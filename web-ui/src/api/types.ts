@@ -23,6 +23,8 @@ export interface PipelineSummary {
   records_out: number;
   errors: number;
   dead_letters: number;
+  /** Whether its audit adds up; absent if the server does not say. */
+  balanced?: boolean;
 }
 
 export type NodeKind = "source" | "operator" | "sink";
@@ -65,9 +67,20 @@ export interface Pipeline {
   revision: number;
   status: Status;
   status_reason?: string | null;
+  balanced?: boolean;
   /** The text of the pipeline file of the running revision. */
   file: string;
   graph: Graph;
+}
+
+export interface Revision {
+  revision: number;
+  created_at: number;
+  /** Whether it is the one that is deployed. */
+  current: boolean;
+  /** Modules that it was applied with, as name and version. */
+  modules: string[];
+  file: string;
 }
 
 export interface LivePipeline extends Graph {
@@ -153,7 +166,16 @@ export interface Audit {
     queued: number;
     balanced: boolean;
   }[];
-  sources: { id: string; position: Json; taken: number; balanced: boolean }[];
+  sources: { id: string; position: SourcePosition[]; taken: number; balanced: boolean }[];
+}
+
+/** Where a source stands in one partition of its topic. */
+export interface SourcePosition {
+  partition: number;
+  /** The offset that is read next. */
+  offset: number;
+  /** The offset at which reading began. */
+  start: number;
 }
 
 export interface AuditOperator {

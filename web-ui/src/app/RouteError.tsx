@@ -1,17 +1,14 @@
 /** Views for a path that leads nowhere and for a view that broke. */
 import { useRouteError } from "react-router";
-import { ButtonLink } from "../ui/Button";
+import { NotFound } from "../ui/NotFound";
 import { ErrorNote } from "../ui/Notes";
 import { Page } from "../ui/Page";
 
-export function NotFound() {
+export function NoSuchPage() {
   return (
-    <Page name="Not found" title="There is no such page">
-      <p className="text-ink-2">The address does not belong to any view. It may have been mistyped.</p>
-      <div>
-        <ButtonLink to="/">Go to the pipelines</ButtonLink>
-      </div>
-    </Page>
+    <NotFound title="There is no such page" to="/" action="Go to the pipelines">
+      The address does not belong to any view. It may have been mistyped.
+    </NotFound>
   );
 }
 

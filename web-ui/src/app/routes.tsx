@@ -2,7 +2,7 @@
 import type { ComponentType } from "react";
 import type { RouteObject } from "react-router";
 import { Loading } from "../ui/Notes";
-import { NotFound, RouteError } from "./RouteError";
+import { NoSuchPage, RouteError } from "./RouteError";
 import { Shell } from "./Shell";
 
 const view = (load: () => Promise<ComponentType>): Pick<RouteObject, "lazy"> => ({
@@ -38,6 +38,7 @@ export const routes: RouteObject[] = [
                 ...view(async () => (await import("../pipelines/DeadLettersTab")).DeadLettersTab),
               },
               { path: "audit", ...view(async () => (await import("../pipelines/AuditTab")).AuditTab) },
+              { path: "revisions", ...view(async () => (await import("../pipelines/RevisionsTab")).RevisionsTab) },
               { path: "file", ...view(async () => (await import("../pipelines/FileTab")).FileTab) },
             ],
           },
@@ -50,7 +51,7 @@ export const routes: RouteObject[] = [
           { path: "modules/:module/:version", ...view(async () => (await import("../modules/ModulePage")).ModulePage) },
           { path: "topics", ...view(async () => (await import("../topics/TopicsPage")).TopicsPage) },
           { path: "topics/:topic", ...view(async () => (await import("../topics/TopicPage")).TopicPage) },
-          { path: "*", element: <NotFound /> },
+          { path: "*", element: <NoSuchPage /> },
         ],
       },
     ],

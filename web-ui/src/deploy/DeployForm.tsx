@@ -1,11 +1,11 @@
 /** The editor with its live check beside it. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { FolderOpen } from "lucide-react";
-import { useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { FileTrigger } from "react-aria-components";
 import { useNavigate } from "react-router";
 import { putPipeline } from "../api/pipelines";
-import { GraphView } from "../graph/GraphView";
+import { GraphView, heightOf } from "../graph/GraphView";
 import { Button } from "../ui/Button";
 import { ErrorNote } from "../ui/Notes";
 import { Page, Panel } from "../ui/Page";
@@ -98,10 +98,14 @@ function Consequence({ check, editing, unchanged }: { check: Check; editing: str
   );
 }
 
+const PREVIEW_MIN = "16rem";
+const PREVIEW_MAX = "36rem";
+
 /** The last graph that could be planned stays in sight while the file has mistakes. */
 function Preview({ check }: { check: Check }) {
   const [last, setLast] = useState(check.state === "right" ? check.applied.plan.graph : undefined);
   if (check.state === "right" && check.applied.plan.graph !== last) setLast(check.applied.plan.graph);
+  const height = useMemo(() => (last === undefined ? 0 : heightOf(last, "structure")), [last]);
   return (
     <Panel
       flush
@@ -110,7 +114,10 @@ function Preview({ check }: { check: Check }) {
         last !== undefined && check.state === "wrong" && <span className="text-ink-3">as of the last correct file</span>
       }
     >
-      <div className={`h-64 ${check.state === "wrong" ? "opacity-50" : ""}`}>
+      <div
+        style={{ height: `clamp(${PREVIEW_MIN}, ${height}px, ${PREVIEW_MAX})` }}
+        className={check.state === "wrong" ? "opacity-50" : ""}
+      >
         {last === undefined ? (
           <p className="p-4 text-ink-3">The graph appears here once the file is correct.</p>
         ) : (

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getPipeline } from "../api/pipelines";
 import { usePipelineName } from "../pipelines/usePipeline";
+import { isNotFound, NoPipeline } from "../ui/NotFound";
 import { ErrorNote, Loading } from "../ui/Notes";
 import { DeployForm } from "./DeployForm";
 
@@ -21,6 +22,7 @@ export function RedeployPage() {
     gcTime: 0,
   });
   if (pipeline.isPending) return <Loading what="the pipeline file" />;
+  if (isNotFound(pipeline.error)) return <NoPipeline name={name} />;
   if (pipeline.isError) {
     return (
       <div className="p-6">

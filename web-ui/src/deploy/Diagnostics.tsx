@@ -2,6 +2,7 @@
 import { CircleCheck, CircleX, LoaderCircle, TriangleAlert } from "lucide-react";
 import type { Diagnostic } from "../api/types";
 import { ErrorNote } from "../ui/Notes";
+import { Prose } from "../ui/Prose";
 import type { Check } from "./useCheck";
 
 interface DiagnosticsProps {
@@ -26,7 +27,9 @@ export function Diagnostics({ check, onGoTo }: DiagnosticsProps) {
           {check.applied.warnings.map((warning, i) => (
             <li key={i} className="flex gap-2 rounded-md bg-warn-soft px-3 py-2">
               <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
-              {typeof warning === "string" ? warning : warning.message}
+              <span>
+                <Prose text={typeof warning === "string" ? warning : warning.message} />
+              </span>
             </li>
           ))}
         </ul>
@@ -85,8 +88,14 @@ function Item({ diagnostic, onGoTo }: { diagnostic: Diagnostic; onGoTo: Diagnost
           {path != null && path !== "" && <code className="font-mono break-all">{path}</code>}
           {code !== undefined && <code className="ml-auto font-mono">{code}</code>}
         </span>
-        <span className="block">{message}</span>
-        {help != null && help !== "" && <span className="block text-ink-2">{help}</span>}
+        <span className="block">
+          <Prose text={message} />
+        </span>
+        {help != null && help !== "" && (
+          <span className="block text-ink-2">
+            <Prose text={help} />
+          </span>
+        )}
       </button>
     </li>
   );

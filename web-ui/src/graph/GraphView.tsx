@@ -13,9 +13,11 @@ import {
 import { useEffect, useMemo } from "react";
 import type { Graph, GraphEdge, GraphNode } from "../api/types";
 import { CallEdge } from "./CallEdge";
-import { callSides, place, signature, type Detail } from "./layout";
+import { boundsOf, place, signature, type Box, type Detail } from "./layout";
 import { NodeCard } from "./NodeCard";
+import { pathsOf, type EdgePath } from "./paths";
 import { StreamEdge } from "./StreamEdge";
+import { MARGIN, viewOf } from "./view";
 
 export interface NodeData extends Record<string, unknown> {
   node: GraphNode;
@@ -25,6 +27,7 @@ export interface NodeData extends Record<string, unknown> {
 
 export interface EdgeData extends Record<string, unknown> {
   edge: GraphEdge;
+  drawn: EdgePath;
 }
 
 const nodeTypes: NodeTypes = { card: NodeCard };
@@ -55,7 +58,7 @@ function Flow({ graph, linkTo, selected, detail }: GraphViewProps) {
     ...node,
     data: { ...node.data, href: linkTo?.(node.id), selected: node.id === selected },
   }));
-  useFit(structure);
+  useView(drawn, selected);
   return (
     <ReactFlow
       nodes={nodes}
@@ -72,31 +75,36 @@ function Flow({ graph, linkTo, selected, detail }: GraphViewProps) {
       preventScrolling={false}
       minZoom={0.1}
       maxZoom={1.5}
-      fitView
-      fitViewOptions={fit}
     >
-      <Controls showInteractive={false} orientation="horizontal" position="top-right" fitViewOptions={fit} />
+      <Controls showInteractive={false} orientation="horizontal" position="top-right" fitViewOptions={whole} />
     </ReactFlow>
   );
 }
 
-/** Narrower than this, the whole graph would be too small to read: then it is moved by hand. */
-const NARROW = 640;
-const fit = { padding: { top: "20px", left: "20px", right: "20px", bottom: "24px" }, maxZoom: 1.1 } as const;
+/** What the button shows: all of the graph, however small. */
+const whole = { padding: `${MARGIN}px`, maxZoom: 1.1 } as const;
 
-/** Fits the whole graph again when its structure or the room for it changes. */
-function useFit(structure: string): void {
-  const { fitView } = useReactFlow();
+interface Drawn {
+  nodes: Node<NodeData>[];
+  edges: Edge<EdgeData>[];
+  places: Map<string, Box>;
+}
+
+/** Chooses what is in sight anew when the graph's structure, the chosen node or the room changes. */
+function useView({ places }: Drawn, selected: string | undefined): void {
+  const { setViewport } = useReactFlow();
   const width = useStore((store) => store.width);
   const height = useStore((store) => store.height);
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void fitView(width < NARROW ? { ...fit, minZoom: 0.5 } : fit));
-    return () => cancelAnimationFrame(frame);
-  }, [fitView, structure, width, height]);
+    if (width === 0 || places.size === 0) return;
+    const focus = selected === undefined ? undefined : places.get(selected);
+    void setViewport(viewOf(boundsOf(places.values()), { width, height }, focus));
+  }, [setViewport, places, width, height, selected]);
 }
 
-function draw(graph: Graph, detail: Detail): { nodes: Node<NodeData>[]; edges: Edge<EdgeData>[] } {
+function draw(graph: Graph, detail: Detail): Drawn {
   const places = place(graph, detail);
+  const paths = pathsOf(graph, places);
   const nodes = graph.nodes.flatMap((node): Node<NodeData>[] => {
     const box = places.get(node.id);
     if (box === undefined) return [];
@@ -113,21 +121,14 @@ function draw(graph: Graph, detail: Detail): { nodes: Node<NodeData>[]; edges: E
     ];
   });
   const edges = graph.edges.flatMap((edge): Edge<EdgeData>[] => {
-    const from = places.get(edge.from);
-    const to = places.get(edge.to);
-    if (from === undefined || to === undefined) return [];
-    const sides = edge.kind === "call" ? callSides(from, to) : ({ from: "right", to: "left" } as const);
-    return [
-      {
-        id: edge.id,
-        type: edge.kind,
-        source: edge.from,
-        target: edge.to,
-        sourceHandle: `${sides.from}-out`,
-        targetHandle: `${sides.to}-in`,
-        data: { edge },
-      },
-    ];
+    const path = paths.get(edge.id);
+    if (path === undefined) return [];
+    return [{ id: edge.id, type: edge.kind, source: edge.from, target: edge.to, data: { edge, drawn: path } }];
   });
-  return { nodes, edges };
+  return { nodes, edges, places };
+}
+
+/** The height in which all of the graph can be read without moving it. */
+export function heightOf(graph: Graph, detail: Detail): number {
+  return boundsOf(place(graph, detail).values()).height + 2 * MARGIN;
 }

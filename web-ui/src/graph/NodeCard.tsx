@@ -3,23 +3,23 @@ import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
 import { Link } from "react-router";
 import type { GraphNode } from "../api/types";
 import { recordsOf, type NodeRate } from "../live/rates";
-import { count, percent, rate as rateText } from "../ui/format";
+import { count, percent, plural, rate as rateText } from "../ui/format";
 import { Meter } from "../ui/Meter";
 import { useNodeFigures } from "./figures";
 import type { NodeData } from "./GraphView";
 import { KindIcon } from "./KindIcon";
 
 const shapes = {
-  source: "rounded-l-[2.375rem] rounded-r-md pl-6 pr-3",
-  operator: "rounded-md px-3",
-  sink: "rounded-l-md rounded-r-[2.375rem] pl-3 pr-6",
+  source: "rounded-l-[1.625rem] rounded-r-md pl-5 pr-3",
+  operator: "rounded-md px-3 gap-1",
+  sink: "rounded-l-md rounded-r-[1.625rem] pl-3 pr-5",
 };
 
 export function NodeCard({ data }: NodeProps<Node<NodeData>>) {
   const { node, href, selected } = data;
   const figures = useNodeFigures(node.id);
   const failing = (figures?.rate?.errors ?? 0) > 0;
-  const frame = `flex h-full w-full flex-col justify-center gap-1.5 border bg-raised text-left transition-colors ${shapes[node.kind]} ${
+  const frame = `flex h-full w-full flex-col justify-center border bg-raised text-left transition-colors ${shapes[node.kind]} ${
     selected ? "border-accent ring-2 ring-accent" : failing ? "border-bad" : "border-line-strong"
   }`;
   const content = <Content node={node} figures={figures} />;
@@ -44,21 +44,22 @@ export function NodeCard({ data }: NodeProps<Node<NodeData>>) {
 type NodeFigures = { node: GraphNode; rate: NodeRate | undefined } | undefined;
 
 function Content({ node, figures }: { node: GraphNode; figures: NodeFigures }) {
+  const instances = instancesOf(node);
+  const errors = figures?.node.errors ?? 0;
+  const placed = `${node.module ?? "built in"}${node.handler == null ? "" : ` · ${node.handler}`}`;
   return (
     <>
       <span className="flex min-w-0 items-center gap-1.5">
         <KindIcon kind={node.kind} />
         <span className="min-w-0 flex-1 truncate font-semibold">{node.id}</span>
-        {(node.parallelism ?? 1) > 1 && (
-          <span title="Parallelism" className="text-xs text-ink-3">
-            ×{node.parallelism}
-          </span>
-        )}
+        {instances > 1 && <span className="shrink-0 text-xs text-ink-3">{instances} instances</span>}
       </span>
       {node.kind === "operator" && (
-        <span className="truncate font-mono text-2xs text-ink-3">
-          {node.module ?? "built in"}
-          {node.handler != null && ` · ${node.handler}`}
+        <span className="flex justify-between gap-2 text-xs">
+          <span className="min-w-0 truncate font-mono text-ink-3" title={placed}>
+            {placed}
+          </span>
+          {errors > 0 && <span className="shrink-0 font-medium text-bad">{plural(errors, "error")}</span>}
         </span>
       )}
       {figures !== undefined &&
@@ -77,7 +78,6 @@ function OperatorFigures({ node, rate }: { node: GraphNode; rate: NodeRate | und
       <span className="flex justify-between gap-2 text-xs">
         <Pair name="in flight" value={count(node.running)} />
         <Pair name="waiting" value={count(node.waiting)} />
-        <Pair name="errors" value={count(node.errors)} bad={node.errors > 0} />
       </span>
       <Meter share={node.busy} label="Busy" />
     </>
@@ -90,7 +90,7 @@ function EndFigure({ node, rate }: { node: GraphNode; rate: NodeRate | undefined
     <span className="flex justify-between gap-2">
       <span className="font-medium">{rateText(perSecond)}/s</span>
       {node.errors > 0 ? (
-        <Pair name="errors" value={count(node.errors)} bad />
+        <span className="text-xs font-medium text-bad">{plural(node.errors, "error")}</span>
       ) : (
         <span className="text-xs text-ink-3">{count(recordsOf(node))}</span>
       )}
@@ -98,37 +98,33 @@ function EndFigure({ node, rate }: { node: GraphNode; rate: NodeRate | undefined
   );
 }
 
-function Pair({ name, value, bad = false }: { name: string; value: string; bad?: boolean }) {
+function Pair({ name, value }: { name: string; value: string }) {
   return (
     <span className="whitespace-nowrap">
-      <span className="text-xs text-ink-3">{name}</span>{" "}
-      <span className={`font-medium ${bad ? "text-bad" : ""}`}>{value}</span>
+      <span className="text-xs text-ink-3">{name}</span> <span className="font-medium">{value}</span>
     </span>
   );
 }
 
+/** Lines are drawn by their own paths; xyflow draws none for a node without handles. */
 function Handles() {
   return (
     <>
-      {(["top", "right", "bottom", "left"] as const).flatMap((side) => [
-        <Handle
-          key={`${side}-out`}
-          id={`${side}-out`}
-          type="source"
-          position={positions[side]}
-          isConnectable={false}
-        />,
-        <Handle key={`${side}-in`} id={`${side}-in`} type="target" position={positions[side]} isConnectable={false} />,
-      ])}
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="target" position={Position.Left} isConnectable={false} />
     </>
   );
 }
 
-const positions = { top: Position.Top, right: Position.Right, bottom: Position.Bottom, left: Position.Left };
+/** Only operators say how many they are; sources and sinks follow the partitions of their topics. */
+function instancesOf({ kind, parallelism }: GraphNode): number {
+  return kind === "operator" ? (parallelism ?? 1) : 1;
+}
 
 function spoken(node: GraphNode, figures: NodeFigures): string {
   const parts = [`${node.kind} ${node.id}`];
   if (node.module != null) parts.push(`module ${node.module}`);
+  if (instancesOf(node) > 1) parts.push(`${instancesOf(node)} instances`);
   if (figures !== undefined) {
     parts.push(`in ${rateText(figures.rate?.in)} per second`, `out ${rateText(figures.rate?.out)} per second`);
     parts.push(`${figures.node.errors} errors`, `busy ${percent(figures.node.busy)}`);

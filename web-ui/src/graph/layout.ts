@@ -16,13 +16,13 @@ export interface Box {
 export type Detail = "figures" | "structure";
 
 const SIZES: Record<Detail, { operator: Size; end: Size }> = {
-  figures: { operator: { width: 216, height: 124 }, end: { width: 164, height: 76 } },
-  structure: { operator: { width: 200, height: 60 }, end: { width: 152, height: 44 } },
+  figures: { operator: { width: 208, height: 112 }, end: { width: 156, height: 52 } },
+  structure: { operator: { width: 200, height: 56 }, end: { width: 152, height: 40 } },
 };
-const NODE_GAP = 32;
-const RANK_GAP = 100;
-const BAND_GAP = 104;
-const GROUP_GAP = 64;
+const NODE_GAP = 20;
+const RANK_GAP = 84;
+const BAND_GAP = 76;
+const GROUP_GAP = 48;
 
 interface Size {
   width: number;
@@ -154,6 +154,17 @@ export function signature({ nodes, edges }: Graph): string {
     nodes.map((node) => [node.id, node.kind, node.module, node.handler, node.parallelism]),
     edges.map((edge) => [edge.id, edge.from, edge.to, edge.port, edge.kind]),
   ]);
+}
+
+/** The box around all places. */
+export function boundsOf(places: Iterable<Box>): Box {
+  const boxes = [...places];
+  if (boxes.length === 0) return { x: 0, y: 0, width: 0, height: 0 };
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  const right = Math.max(...boxes.map((box) => box.x + box.width));
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
 }
 
 export type Side = "top" | "right" | "bottom" | "left";

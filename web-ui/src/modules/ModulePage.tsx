@@ -7,6 +7,7 @@ import { deleteModule, getModule, wasmUrl } from "../api/modules";
 import { useLiveStore } from "../live/context";
 import { Confirm } from "../ui/Confirm";
 import { dateTime } from "../ui/format";
+import { isNotFound, NotFound } from "../ui/NotFound";
 import { ErrorNote, Loading } from "../ui/Notes";
 import { Page, Panel } from "../ui/Page";
 import { Report } from "./Report";
@@ -25,6 +26,14 @@ export function ModulePage() {
     await queries.invalidateQueries({ queryKey: ["modules"] });
     await navigate("/modules");
   };
+  const users = useUsers(full);
+  if (isNotFound(module.error)) {
+    return (
+      <NotFound title={`There is no module “${full}”`} to="/modules" action="Go to the modules">
+        It may have been deleted, or its name or version is written otherwise.
+      </NotFound>
+    );
+  }
   return (
     <Page
       name={full}
@@ -44,9 +53,16 @@ export function ModulePage() {
               <Download aria-hidden className="size-4" />
               Download
             </a>
+            {users.length > 0 && (
+              <span id="in-use" className="text-ink-3">
+                In use, so it cannot be deleted
+              </span>
+            )}
             <Confirm
               look="danger"
               danger
+              isDisabled={users.length > 0}
+              describedBy={users.length > 0 ? "in-use" : undefined}
               trigger={
                 <>
                   <Trash2 aria-hidden />
@@ -70,21 +86,30 @@ export function ModulePage() {
           <Panel title="Report" actions={<span className="text-ink-3">stored {dateTime(module.data.created_at)}</span>}>
             <Report report={module.data.report} />
           </Panel>
-          <Users module={full} />
+          <Users users={users} />
         </>
       )}
     </Page>
   );
 }
 
-function Users({ module }: { module: string }) {
+interface User {
+  pipeline: string;
+  operator: string;
+}
+
+/** The operators of deployed pipelines that are of this module. */
+function useUsers(module: string): User[] {
   const store = useLiveStore();
   const views = useSyncExternalStore(store.subscribe, store.views);
-  const users = [...views.values()].flatMap(({ figures }) =>
+  return [...views.values()].flatMap(({ figures }) =>
     figures.nodes
       .filter((node) => node.module === module)
       .map((node) => ({ pipeline: figures.name, operator: node.id })),
   );
+}
+
+function Users({ users }: { users: User[] }) {
   return (
     <Panel title="Used by">
       {users.length === 0 ? (

@@ -7,6 +7,7 @@ import { Badge, type Tone } from "../ui/Badge";
 import { Code, CopyButton } from "../ui/Code";
 import { Fact, Facts } from "../ui/Facts";
 import { bytes, exactCount } from "../ui/format";
+import { Prose } from "../ui/Prose";
 
 export function Report({ report }: { report: ReportData }) {
   return (
@@ -37,15 +38,19 @@ function Problems({ problems }: { problems: ReportData["problems"] }) {
     <div role="alert" className="rounded-md bg-bad-soft p-3">
       <p className="flex items-center gap-2 font-medium text-bad">
         <CircleX aria-hidden className="size-4" />
-        {problems.length === 1 ? "One problem" : `${problems.length} problems`}: the module cannot be stored as it is.
+        {problems.length === 1 ? "One problem" : `${problems.length} problems`}: the file cannot be stored as it is.
       </p>
       <ul className="mt-2 flex flex-col gap-2 pl-6">
         {problems.map((problem, i) => (
           <li key={i}>
             <p>
-              {problem.message} <code className="font-mono text-xs text-ink-3">{problem.code}</code>
+              <Prose text={problem.message} /> <code className="font-mono text-xs text-ink-3">{problem.code}</code>
             </p>
-            {problem.help != null && <p className="text-ink-2">{problem.help}</p>}
+            {problem.help != null && (
+              <p className="text-ink-2">
+                <Prose text={problem.help} />
+              </p>
+            )}
           </li>
         ))}
       </ul>
@@ -57,15 +62,20 @@ function Summary({ report }: { report: ReportData }) {
   return (
     <Facts>
       <Fact name="Size">{bytes(report.size)}</Fact>
-      <Fact name="Language">
-        {report.language ?? "unknown"}
-        {report.sdk != null && <span className="text-ink-3"> · {report.sdk}</span>}
-      </Fact>
-      <Fact name="Faces">
-        <span className="flex flex-wrap gap-1">
-          {report.faces.length === 0 ? "none" : report.faces.map((face) => <Badge key={face}>{face}</Badge>)}
-        </span>
-      </Fact>
+      {/* Of a file that is no module there is nothing more to tell. */}
+      {(report.ok || report.language !== null) && (
+        <Fact name="Language">
+          {report.language ?? "unknown"}
+          {report.sdk != null && <span className="text-ink-3"> · {report.sdk}</span>}
+        </Fact>
+      )}
+      {(report.ok || report.faces.length > 0) && (
+        <Fact name="Faces">
+          <span className="flex flex-wrap gap-1">
+            {report.faces.length === 0 ? "none" : report.faces.map((face) => <Badge key={face}>{face}</Badge>)}
+          </span>
+        </Fact>
+      )}
       {report.memory_floor !== null && <Fact name="Memory floor">{bytes(report.memory_floor)}</Fact>}
       {report.compile_ms !== null && <Fact name="Compile time">{exactCount(report.compile_ms)} ms</Fact>}
       <Fact name="Digest">
@@ -101,7 +111,11 @@ function Handlers({ handlers }: { handlers: ReportData["handlers"] }) {
                 <Badge>read-only</Badge>
               </span>
             )}
-            {handler.doc != null && <span className="ml-2 text-ink-2">{handler.doc}</span>}
+            {handler.doc != null && (
+              <span className="ml-2 text-ink-2">
+                <Prose text={handler.doc} />
+              </span>
+            )}
           </li>
         ))}
       </ul>
@@ -167,7 +181,11 @@ function Imports({ imports }: { imports: ReportData["imports"] }) {
           <li key={item.name} className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5">
             <Badge tone={importTones[item.status]}>{item.status}</Badge>
             <code className="min-w-0 font-mono text-xs break-all">{item.name}</code>
-            {item.status !== "granted" && item.help != null && <span className="text-ink-2">{item.help}</span>}
+            {item.status !== "granted" && item.help != null && (
+              <span className="text-ink-2">
+                <Prose text={item.help} />
+              </span>
+            )}
           </li>
         ))}
       </ul>

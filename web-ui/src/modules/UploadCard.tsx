@@ -50,7 +50,7 @@ export function UploadCard({ file, onRemove }: { file: File; onRemove: () => voi
             </Link>
           </span>
         </p>
-      ) : (
+      ) : check.data?.ok === false ? null : (
         <form
           className="flex flex-wrap items-end gap-3"
           onSubmit={(event) => {

@@ -5,7 +5,8 @@ export interface ModuleName {
   version: string;
 }
 
-const FIRST_VERSION = "1.0.0";
+/** As the templates of `weir new` have it. */
+const FIRST_VERSION = "0.1.0";
 
 export function suggestName(fileName: string): ModuleName {
   const stem = fileName.replace(/\.(component\.)?wasm$/i, "");

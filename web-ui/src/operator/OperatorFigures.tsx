@@ -7,6 +7,7 @@ import { useGraph, usePipeline } from "../pipelines/usePipeline";
 import { Code } from "../ui/Code";
 import { Fact, Facts, Figure } from "../ui/Facts";
 import { count, percent, rate } from "../ui/format";
+import { moduleRef } from "./moduleRef";
 import { sectionOf } from "./section";
 
 export function OperatorFigures({ pipeline, node }: { pipeline: string; node: GraphNode }) {
@@ -58,11 +59,11 @@ export function OperatorFigures({ pipeline, node }: { pipeline: string; node: Gr
 
 function ModuleLink({ module }: { module: string | null | undefined }) {
   if (module == null) return <>built in</>;
-  const at = module.lastIndexOf("@");
-  if (at < 1) return <code className="font-mono text-xs">{module}</code>;
+  const ref = moduleRef(module);
+  if (ref === undefined) return <code className="font-mono text-xs">{module}</code>;
   return (
     <Link
-      to={`/modules/${encodeURIComponent(module.slice(0, at))}/${encodeURIComponent(module.slice(at + 1))}`}
+      to={`/modules/${encodeURIComponent(ref.name)}/${encodeURIComponent(ref.version)}`}
       className="font-mono text-xs text-accent hover:underline"
     >
       {module}

@@ -1,15 +1,17 @@
-/** The side panel of one node, at a URL of its own: figures, state, dead letters. */
+/** The side panel of one node, at a URL of its own: figures, state, dead letters, and calls of its handlers. */
 import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
-import { Link, useNavigate, useParams } from "react-router";
+import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import type { GraphNode } from "../api/types";
 import { KindIcon } from "../graph/KindIcon";
 import { DeadLetterList } from "../pipelines/DeadLetterList";
 import { useGraph, usePipelineName } from "../pipelines/usePipeline";
 import { Empty } from "../ui/Notes";
+import { CallForm } from "./CallForm";
 import { OperatorFigures } from "./OperatorFigures";
 import { StateBrowser } from "./StateBrowser";
+import { useHandlers } from "./useHandlers";
 
 export function OperatorPanel() {
   const pipeline = usePipelineName();
@@ -22,6 +24,8 @@ export function OperatorPanel() {
   useEffect(() => heading.current?.focus({ preventScroll: true }), [id]);
   useEffect(() => {
     const close = (event: KeyboardEvent) => {
+      // What is being written must not be lost by a key that is near.
+      if (event.target instanceof HTMLTextAreaElement) return;
       if (event.key === "Escape" && !event.defaultPrevented && document.querySelector("[role=alertdialog]") === null)
         void navigate(back);
     };
@@ -54,6 +58,8 @@ export function OperatorPanel() {
 }
 
 function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
+  const [params] = useSearchParams();
+  const handlers = useHandlers(node);
   if (node.kind !== "operator") {
     return (
       <div className="p-4">
@@ -62,11 +68,12 @@ function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
     );
   }
   return (
-    <Tabs>
+    <Tabs defaultSelectedKey={params.has("key") ? "state" : "figures"}>
       <TabList aria-label="Parts of the operator" className="flex gap-4 border-b border-line px-4">
         <PartTab id="figures" text="Figures" />
         <PartTab id="state" text="State" />
         <PartTab id="dead-letters" text="Dead letters" />
+        {handlers.length > 0 && <PartTab id="call" text="Call" />}
       </TabList>
       <TabPanel id="figures" className="p-4 outline-offset-[-2px]">
         <OperatorFigures pipeline={pipeline} node={node} />
@@ -77,6 +84,11 @@ function Parts({ pipeline, node }: { pipeline: string; node: GraphNode }) {
       <TabPanel id="dead-letters" className="outline-offset-[-2px]">
         <DeadLetterList pipeline={pipeline} operator={node.id} />
       </TabPanel>
+      {handlers.length > 0 && (
+        <TabPanel id="call" className="outline-offset-[-2px]">
+          <CallForm pipeline={pipeline} operator={node.id} handlers={handlers} />
+        </TabPanel>
+      )}
     </Tabs>
   );
 }

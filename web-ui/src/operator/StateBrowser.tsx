@@ -1,17 +1,19 @@
 /** Keyed state as of the last commit: search by prefix, choose a key, see its cells. The chosen key is in the URL. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { ArrowLeft } from "lucide-react";
+import { ArrowLeft, ChevronRight } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { useSearchParams } from "react-router";
-import { ExactNumber, printJson } from "../api/json";
-import { keyText, valueText } from "../api/keys";
+import { printJson } from "../api/json";
+import { isBase64, keyText, valueText } from "../api/keys";
 import { getState, listState } from "../api/pipelines";
-import type { Cursor, Json, Key, StateOfKey } from "../api/types";
+import type { Cursor, Key, StateOfKey } from "../api/types";
 import { Button } from "../ui/Button";
 import { Code } from "../ui/Code";
+import { Disclosure } from "../ui/Disclosure";
 import { Fact, Facts } from "../ui/Facts";
 import { SearchField } from "../ui/Field";
 import { Empty, ErrorNote, Loading } from "../ui/Notes";
+import { cellsOf, entriesText, isLong, summaryOf, type Cell } from "./cells";
 
 interface StateBrowserProps {
   pipeline: string;
@@ -88,13 +90,10 @@ function Keys({
 /** A key that is text can be opened; one of raw bytes has no address in a URL, so its cells are shown in place only. */
 function KeyRow({ state, onChoose }: { state: StateOfKey; onChoose: (key: string) => void }) {
   const text = keyText(state.key);
-  const summary = Object.entries(state.cells)
-    .map(([name, value]) => `${name} ${valueText(value)}`)
-    .join(" · ");
   const content = (
     <>
       <span className="truncate font-mono text-xs font-medium">{text === "" ? "(empty key)" : text}</span>
-      <span className="truncate font-mono text-xs text-ink-3">{summary}</span>
+      <span className="line-clamp-2 font-mono text-xs wrap-anywhere text-ink-3">{summaryOf(state)}</span>
     </>
   );
   const look = "grid w-full grid-cols-[minmax(5rem,auto)_minmax(0,1fr)] gap-3 px-4 py-1.5 text-left";
@@ -140,35 +139,60 @@ function OneKey({
       </div>
       {state.isError && <ErrorNote error={state.error} onRetry={() => void state.refetch()} />}
       {state.isPending && <Loading what="cells" />}
-      {state.data !== undefined && <Cells cells={state.data.cells} />}
+      {state.data !== undefined && <Cells state={state.data} />}
     </div>
   );
 }
 
-/** Plain values as one list; lists and maps each in a block of their own. */
-function Cells({ cells }: { cells: StateOfKey["cells"] }) {
-  const all = Object.entries(cells);
-  const nested = all.filter(([, value]) => isNested(value));
-  const plain = all.filter(([, value]) => !isNested(value));
-  if (all.length === 0) return <p className="text-ink-3">This key holds no cells.</p>;
+/** Plain values as one list; lists and maps each in a block of their own, a long one closed at first. */
+function Cells({ state }: { state: StateOfKey }) {
+  const { plain, nested } = cellsOf(state);
+  if (plain.length + nested.length === 0) return <p className="text-ink-3">This key holds no cells.</p>;
   return (
     <>
       {plain.length > 0 && (
         <Facts>
-          {plain.map(([name, value]) => (
+          {plain.map(({ name, value }) => (
             <Fact key={name} name={name}>
-              <code className="font-mono text-xs">{printJson(value)}</code>
+              <code className="font-mono text-xs">{isBase64(value) ? valueText(value) : printJson(value)}</code>
             </Fact>
           ))}
         </Facts>
       )}
-      {nested.map(([name, value]) => (
-        <Code key={name} titled label={name} text={printJson(value, 2)} />
-      ))}
+      {nested.map(({ name, value }) =>
+        isLong(value) ? (
+          <LongCell key={name} name={name} value={value} />
+        ) : (
+          <Code key={name} titled label={name} text={printJson(value, 2)} />
+        ),
+      )}
     </>
   );
 }
 
-function isNested(value: Json): boolean {
-  return typeof value === "object" && value !== null && !(value instanceof ExactNumber);
+function LongCell({ name, value }: Cell) {
+  return (
+    <div className="rounded-md border border-line">
+      <Disclosure
+        summaryClass="flex items-center gap-2 rounded-md px-2 py-1.5"
+        summary={
+          <>
+            <ChevronRight
+              aria-hidden
+              className="size-4 shrink-0 text-ink-3 transition-transform group-open:rotate-90"
+            />
+            <span>
+              {name}: <span className="text-ink-2">{entriesText(value)}</span>
+            </span>
+          </>
+        }
+      >
+        {() => (
+          <div className="p-2 pt-0">
+            <Code label={name} text={printJson(value, 2)} />
+          </div>
+        )}
+      </Disclosure>
+    </div>
+  );
 }

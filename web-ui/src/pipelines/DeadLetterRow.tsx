@@ -9,6 +9,7 @@ import { Confirm } from "../ui/Confirm";
 import { Disclosure } from "../ui/Disclosure";
 import { Fact, Facts } from "../ui/Facts";
 import { dateTime, iso, plural } from "../ui/format";
+import { Prose } from "../ui/Prose";
 
 interface DeadLetterRowProps {
   letter: DeadLetter;
@@ -35,7 +36,9 @@ function Cause({ letter }: { letter: DeadLetter }) {
           <span className="font-medium">{letter.operator}</span>
           <span className="min-w-0 truncate font-mono text-xs text-ink-2">{keyText(letter.key)}</span>
         </span>
-        <span className="block truncate text-ink-2">{letter.error}</span>
+        <span className="block truncate text-ink-2">
+          <Prose text={letter.error} />
+        </span>
       </span>
       <span className="hidden shrink-0 text-right text-xs text-ink-3 sm:block">
         <time dateTime={iso(letter.at)} title={iso(letter.at)} className="block">
@@ -52,8 +55,14 @@ function Details({ letter, onDiscard }: DeadLetterRowProps) {
   return (
     <div className="grid gap-4 px-4 pt-1 pb-4 sm:pl-11">
       <Facts>
-        <Fact name="Error">{letter.error}</Fact>
-        {letter.panic != null && <Fact name="Panic">{letter.panic}</Fact>}
+        <Fact name="Error">
+          <Prose text={letter.error} />
+        </Fact>
+        {letter.panic != null && (
+          <Fact name="Panic">
+            <Prose text={letter.panic} />
+          </Fact>
+        )}
         {letter.handler != null && <Fact name="Handler">{letter.handler}</Fact>}
         {letter.module != null && (
           <Fact name="Module">

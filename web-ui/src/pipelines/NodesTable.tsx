@@ -1,4 +1,7 @@
-/** The figures of all nodes as a table: easier to read closely, to hear, and to use on a narrow screen. */
+/**
+ * The figures of all nodes as a table: easier to read closely, to hear, and to use on a narrow
+ * screen. Where there is little room it leaves out what the node's panel says too.
+ */
 import { Link } from "react-router";
 import type { GraphNode } from "../api/types";
 import { KindIcon } from "../graph/KindIcon";
@@ -30,7 +33,7 @@ export function NodesTable({ pipeline, nodes, linkTo, selected }: NodesTableProp
           <th scope="col" className="num">
             Records
           </th>
-          <th scope="col" className="num">
+          <th scope="col" className="num @max-2xl:hidden">
             In flight
           </th>
           <th scope="col" className="num">
@@ -42,13 +45,15 @@ export function NodesTable({ pipeline, nodes, linkTo, selected }: NodesTableProp
           <th scope="col" className="num">
             Errors
           </th>
-          <th scope="col" className="num">
+          <th scope="col" className="num @max-2xl:hidden">
             Retries
           </th>
           <th scope="col" className="num">
             Dead letters
           </th>
-          <th scope="col">Module</th>
+          <th scope="col" className="@max-3xl:hidden">
+            Module
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -70,19 +75,13 @@ export function NodesTable({ pipeline, nodes, linkTo, selected }: NodesTableProp
             <td className="num text-ink-2" data-figure="records">
               {count(recordsOf(node))}
             </td>
-            {node.kind === "operator" ? (
-              <>
-                <td className="num">{count(node.running)}</td>
-                <td className="num">{count(node.waiting)}</td>
-                <td className="num">{percent(node.busy)}</td>
-              </>
-            ) : (
-              <td colSpan={3} />
-            )}
+            <td className="num @max-2xl:hidden">{node.kind === "operator" && count(node.running)}</td>
+            <td className="num">{node.kind === "operator" && count(node.waiting)}</td>
+            <td className="num">{node.kind === "operator" && percent(node.busy)}</td>
             <Alarm n={node.errors} />
-            <td className="num text-ink-2">{count(node.retries)}</td>
+            <td className="num text-ink-2 @max-2xl:hidden">{count(node.retries)}</td>
             <Alarm n={node.dead_letters} />
-            <td className="font-mono text-xs whitespace-nowrap text-ink-2">{node.module}</td>
+            <td className="font-mono text-xs whitespace-nowrap text-ink-2 @max-3xl:hidden">{node.module}</td>
           </tr>
         ))}
       </tbody>

@@ -1,12 +1,11 @@
 /** One pipeline: its name, status and commands, and the tabs beneath. */
-import { NavLink, Outlet } from "react-router";
-import { Problem } from "../api/problem";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { useLive } from "../live/context";
 import { totals } from "../live/rates";
 import { Badge, StatusBadge } from "../ui/Badge";
-import { ButtonLink } from "../ui/Button";
 import { count } from "../ui/format";
-import { Empty, ErrorNote, Loading } from "../ui/Notes";
+import { isNotFound, NoPipeline } from "../ui/NotFound";
+import { ErrorNote, Loading } from "../ui/Notes";
 import { useTitle } from "../ui/Page";
 import { PipelineCommands } from "./PipelineCommands";
 import { usePipeline, usePipelineName } from "./usePipeline";
@@ -15,15 +14,10 @@ export function PipelinePage() {
   const name = usePipelineName();
   const live = useLive(name);
   const { data, error, isPending, refetch } = usePipeline(name);
+  const { pathname } = useLocation();
   useTitle(name);
 
-  if (error instanceof Problem && error.status === 404) {
-    return (
-      <Empty title={`There is no pipeline “${name}”`} action={<ButtonLink to="/">Go to the pipelines</ButtonLink>}>
-        It may have been deleted, or its name is written otherwise.
-      </Empty>
-    );
-  }
+  if (isNotFound(error)) return <NoPipeline name={name} />;
   if (isPending) return <Loading what={name} />;
   const status = live?.status ?? data?.status;
   const deadLetters = live === undefined ? 0 : totals(live.figures).deadLetters;
@@ -35,6 +29,7 @@ export function PipelinePage() {
           <h1 className="flex min-w-0 flex-wrap items-center gap-2 text-lg font-semibold">
             <span className="break-all">{name}</span>
             {status !== undefined && <StatusBadge status={status} />}
+            {data?.balanced === false && <Badge tone="bad">not balanced</Badge>}
             {data !== undefined && <Badge>revision {data.revision}</Badge>}
           </h1>
           {status !== undefined && <PipelineCommands name={name} status={status} />}
@@ -42,6 +37,14 @@ export function PipelinePage() {
         {status === "failed" && data?.status_reason != null && (
           <p role="alert" className="max-w-prose rounded-md bg-bad-soft px-3 py-2 text-bad">
             {data.status_reason}
+          </p>
+        )}
+        {data?.balanced === false && !pathname.endsWith("/audit") && (
+          <p role="alert" className="max-w-prose rounded-md bg-bad-soft px-3 py-2 text-bad">
+            The audit does not add up: events were lost or doubled.{" "}
+            <Link to="audit" className="font-medium underline">
+              See the audit
+            </Link>
           </p>
         )}
         {error !== null && <ErrorNote error={error} onRetry={() => void refetch()} />}
@@ -55,6 +58,7 @@ export function PipelinePage() {
           </Tab>
           <Tab to="audit">Audit</Tab>
           <Tab to="file">File</Tab>
+          <Tab to="revisions">Revisions</Tab>
         </nav>
       </header>
       <div className="flex min-h-0 flex-1 flex-col p-4 md:px-6">
@@ -64,7 +68,7 @@ export function PipelinePage() {
   );
 }
 
-const others = /\/(dead-letters|audit|file)$/;
+const others = /\/(dead-letters|audit|file|revisions)$/;
 
 function Tab({ to, end = true, children }: { to: string; end?: boolean; children: React.ReactNode }) {
   return (

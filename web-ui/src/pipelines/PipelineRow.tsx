@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { PipelineSummary } from "../api/types";
 import { useLive } from "../live/context";
 import { recordsIn, totals } from "../live/rates";
-import { StatusBadge } from "../ui/Badge";
+import { Badge, StatusBadge } from "../ui/Badge";
 import { count, rate } from "../ui/format";
 import { Sparkline } from "../ui/Sparkline";
 
@@ -21,7 +21,14 @@ export function PipelineRow({ pipeline }: { pipeline: PipelineSummary }) {
         </Link>
       </td>
       <td>
-        <StatusBadge status={status} />
+        <span className="flex flex-wrap items-center gap-1.5">
+          <StatusBadge status={status} />
+          {pipeline.balanced === false && (
+            <Link to={`${here}/audit`} className="hover:underline">
+              <Badge tone="bad">not balanced</Badge>
+            </Link>
+          )}
+        </span>
       </td>
       <td className="num text-ink-2 max-sm:hidden">{live?.revision ?? pipeline.revision}</td>
       <td className="max-md:hidden">

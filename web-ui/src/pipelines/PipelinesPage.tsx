@@ -9,6 +9,9 @@ import { Empty, ErrorNote, Loading } from "../ui/Notes";
 import { Page, Panel } from "../ui/Page";
 import { PipelineRow } from "./PipelineRow";
 
+/** Whether a pipeline is balanced is not among the live figures, so the list is asked again. */
+const AUDIT_MS = 10_000;
+
 export function PipelinesPage() {
   const [filter, setFilter] = useState("");
   const list = useInfiniteQuery({
@@ -16,6 +19,7 @@ export function PipelinesPage() {
     queryFn: ({ pageParam, signal }) => listPipelines(pageParam, signal),
     initialPageParam: null as Cursor,
     getNextPageParam: (page) => page.next ?? undefined,
+    refetchInterval: AUDIT_MS,
   });
   const all = list.data?.pages.flatMap((page) => page.pipelines) ?? [];
   const shown = all.filter((pipeline) => pipeline.name.includes(filter.trim()));

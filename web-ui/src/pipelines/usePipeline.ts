@@ -10,12 +10,16 @@ export function usePipelineName(): string {
   return useParams()["pipeline"] ?? "";
 }
 
+/** Whether it is balanced is not among the live figures, so it is asked again. */
+const AUDIT_MS = 10_000;
+
 /** What the server says of it, asked again as soon as the live figures show another revision or status. */
 export function usePipeline(name: string) {
   const live = useLive(name);
   const query = useQuery({
     queryKey: ["pipeline", name],
     queryFn: ({ signal }) => getPipeline(name, signal),
+    refetchInterval: AUDIT_MS,
   });
   const { data, refetch } = query;
   const behind =

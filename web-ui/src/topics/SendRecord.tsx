@@ -1,6 +1,7 @@
 /** A form that sends one record. The value is sent as written; it must be JSON. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { jsonProblem } from "../api/json";
 import { sendRecord } from "../api/topics";
 import { Button } from "../ui/Button";
 import { TextField } from "../ui/Field";
@@ -48,13 +49,4 @@ export function SendRecord({ topic }: { topic: string }) {
       {send.isError && <ErrorNote error={send.error} />}
     </form>
   );
-}
-
-function jsonProblem(text: string): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : "This is not JSON.";
-  }
 }

@@ -1,11 +1,10 @@
 /** One topic: its tail, live, and a form that sends a record. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { Problem } from "../api/problem";
 import { getTopic } from "../api/topics";
-import { ButtonLink } from "../ui/Button";
 import { bytes, exactCount } from "../ui/format";
-import { Empty, ErrorNote } from "../ui/Notes";
+import { isNotFound, NotFound } from "../ui/NotFound";
+import { ErrorNote } from "../ui/Notes";
 import { Page, Panel } from "../ui/Page";
 import { SendRecord } from "./SendRecord";
 import { TailPanel } from "./TailPanel";
@@ -17,11 +16,11 @@ export function TopicPage() {
     queryFn: ({ signal }) => getTopic(name, signal),
     refetchInterval: 2_000,
   });
-  if (topic.error instanceof Problem && topic.error.status === 404) {
+  if (isNotFound(topic.error)) {
     return (
-      <Empty title={`There is no topic “${name}”`} action={<ButtonLink to="/topics">Go to the topics</ButtonLink>}>
+      <NotFound title={`There is no topic “${name}”`} to="/topics" action="Go to the topics">
         It appears when a pipeline that uses it is deployed, or when you create it.
-      </Empty>
+      </NotFound>
     );
   }
   return (

@@ -8,6 +8,9 @@ interface ConfirmProps {
   trigger: ReactNode;
   look?: ButtonProps["look"];
   label?: string;
+  isDisabled?: boolean;
+  /** The id of a text that says more, such as why it is disabled. */
+  describedBy?: string;
   title: string;
   children: ReactNode;
   action: string;
@@ -15,10 +18,11 @@ interface ConfirmProps {
   onConfirm: () => Promise<unknown>;
 }
 
-export function Confirm({ trigger, look, label, title, children, action, danger = false, onConfirm }: ConfirmProps) {
+export function Confirm({ trigger, look, label, isDisabled, describedBy, ...question }: ConfirmProps) {
+  const { title, children, action, danger = false, onConfirm } = question;
   return (
     <DialogTrigger>
-      <Button look={look} aria-label={label}>
+      <Button look={look} aria-label={label} isDisabled={isDisabled} aria-describedby={describedBy}>
         {trigger}
       </Button>
       <ModalOverlay isDismissable className="fixed inset-0 z-50 grid place-items-center bg-black/40 p-4">

@@ -3,6 +3,7 @@ import { CircleAlert, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem";
 import { Button } from "./Button";
+import { Prose } from "./Prose";
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -35,13 +36,22 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
           {title}
           {problem !== undefined && <code className="ml-2 font-mono text-xs text-ink-3">{problem.code}</code>}
         </p>
-        {detail !== "" && <p className="break-words text-ink-2">{detail}</p>}
+        {detail !== "" && (
+          <p className="break-words text-ink-2">
+            <Prose text={detail} />
+          </p>
+        )}
         {problem !== undefined && problem.errors.length > 0 && (
           <ul className="mt-1 list-disc pl-4 text-ink-2">
             {problem.errors.map((item, i) => (
               <li key={i}>
-                {item.message}
-                {item.help !== undefined && item.help !== null && <span className="text-ink-3"> {item.help}</span>}
+                <Prose text={item.message} />
+                {item.help != null && item.help !== "" && (
+                  <span className="text-ink-3">
+                    {" "}
+                    <Prose text={item.help} />
+                  </span>
+                )}
               </li>
             ))}
           </ul>

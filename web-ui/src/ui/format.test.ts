@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, count, dateTime, digest, iso, plural, rate } from "./format";
+import { bytes, count, dateTime, digest, iso, plural, rate, time } from "./format";
 
 test.each([
   [0, "0"],
@@ -29,6 +29,13 @@ test("an event time beyond what a calendar holds is shown as its number", () => 
   expect(dateTime(9e18)).toBe("9000000000000000000");
   expect(iso(9e18)).toBe("9000000000000000000");
   expect(iso(-1)).toBe("1969-12-31T23:59:59.999Z");
+});
+
+test("a time has its day unless that is today", () => {
+  const noon = new Date(2026, 11, 3, 12, 0, 0, 5).getTime();
+  expect(time(noon, noon + 60_000)).toBe("12:00:00.005");
+  expect(time(noon, noon + 86_400_000)).toBe("3 Dec 2026, 12:00:00.005");
+  expect(time(9e18, noon)).toBe("9000000000000000000");
 });
 
 test("a digest is cut to what tells modules apart", () => {

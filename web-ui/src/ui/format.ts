@@ -44,11 +44,13 @@ const clock = new Intl.DateTimeFormat("en-GB", {
   second: "2-digit",
   fractionalSecondDigits: 3,
 });
+const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const date = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-/** 14:03:05.120, for records that arrive now. */
-export function time(ms: number): string {
-  return isTime(ms) ? clock.format(ms) : String(ms);
+/** 14:03:05.120, for what happens now; with the day in front if that is another than today. */
+export function time(ms: number, now = Date.now()): string {
+  if (!isTime(ms)) return String(ms);
+  return day.format(ms) === day.format(now) ? clock.format(ms) : `${day.format(ms)}, ${clock.format(ms)}`;
 }
 
 /** 1 Dec 2026, 14:03 */
