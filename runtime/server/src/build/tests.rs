@@ -55,6 +55,13 @@ fn a_folder_without_an_operator_is_named() {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap().path().join("nosuch");
+    let error = format!("{:#}", run(&dir, &Options::default()).unwrap_err());
+    assert!(error.starts_with("there is no folder") && error.contains("nosuch"), "{error}");
+}
+
+#[test]
 fn a_module_without_metadata_is_no_operator() {
     let error = component::encode(b"\0asm\x01\0\0\0").unwrap_err();
     assert!(format!("{error:#}").contains("is no operator"), "{error:#}");
