@@ -7,6 +7,7 @@ mod cargo;
 mod compiler;
 mod component;
 mod new;
+mod owners;
 #[cfg(test)]
 mod tests;
 
@@ -45,8 +46,8 @@ pub struct Built {
 /// Builds the operator in a folder. Cargo's output goes to standard error.
 ///
 /// # Errors
-/// There is no such folder; there is no compiler for WebAssembly, in which case the error says what to
-/// install; the folder has no operator; it does not compile; or what it compiles to
+/// There is no such folder; there is no compiler for WebAssembly, in which case the
+/// error says what to install; the folder has no operator; it does not compile; or what it compiles to
 /// is no operator.
 pub fn run(dir: &Path, options: &Options) -> Result<Built> {
     #[expect(
