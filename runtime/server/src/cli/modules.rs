@@ -37,7 +37,7 @@ pub(super) struct ModulesArgs {
 enum Command {
     /// List the modules.
     List,
-    /// Show a module with its report and who uses it.
+    /// Show a module with its report.
     Show(Module),
     /// Delete a module that no pipeline uses.
     Delete(Module),
@@ -175,16 +175,8 @@ async fn detail(client: &Client, module: &Module, out: &Output) -> Result<()> {
     let answer = client.get(&module.path()).await?;
     let read: Value = answer.read()?;
     out.answer(answer.json(), || {
-        let users = read["used_by"].as_array().into_iter().flatten().map(show);
-        let users = users.collect::<Vec<_>>().join(", ");
-        format!(
-            "{}@{}  {}\n{}\n  used by: {}",
-            show(&read["name"]),
-            show(&read["version"]),
-            show(&read["digest"]),
-            summary(&read["report"]),
-            if users.is_empty() { "-" } else { &users }
-        )
+        let [name, version, digest] = ["name", "version", "digest"].map(|field| show(&read[field]));
+        format!("{name}@{version}  {digest}\n{}", summary(&read["report"]))
     });
     Ok(())
 }
