@@ -1,6 +1,7 @@
 //! Tests of the whole system: a real `weir` process, spoken to over HTTP.
 
 mod bad_input;
+mod command_line;
 mod count;
 mod guests_that_misbehave;
 mod order_fulfilment;

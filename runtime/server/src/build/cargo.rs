@@ -8,7 +8,10 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
-use super::compiler::{Compiler, TARGET};
+use super::{
+    compiler::{Compiler, TARGET},
+    owners::{self, Local},
+};
 
 /// The flags that every crate of an operator is compiled with. They are always the
 /// same, since others would compile the standard library again. The one here lets
@@ -22,6 +25,8 @@ pub(super) struct Package {
     pub(super) name: String,
     /// The target directory that it has by itself.
     pub(super) target_dir: PathBuf,
+    /// It and all that it depends on by a path.
+    local: Local,
 }
 
 #[derive(Deserialize)]
@@ -34,6 +39,8 @@ struct Metadata {
 struct Described {
     name: String,
     manifest_path: PathBuf,
+    /// The registry or repository that it is from; none for a folder.
+    source: Option<String>,
     targets: Vec<Target>,
 }
 
@@ -62,7 +69,7 @@ pub(super) fn package(dir: &Path, compiler: &Compiler) -> Result<Package> {
     }
     let manifest = manifest.canonicalize()?;
     let output = Command::new(&compiler.cargo)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .args(["metadata", "--format-version", "1", "--filter-platform", TARGET])
         .current_dir(dir)
         .stderr(Stdio::inherit())
         .output()
@@ -72,6 +79,11 @@ pub(super) fn package(dir: &Path, compiler: &Compiler) -> Result<Package> {
     }
     let Metadata { packages, target_directory } =
         serde_json::from_slice(&output.stdout).context("cargo's answer cannot be read")?;
+    let mut local = Local::new();
+    for package in packages.iter().filter(|package| package.source.is_none()) {
+        let manifests = local.entry(package.name.clone()).or_default();
+        manifests.insert(package.manifest_path.clone());
+    }
     let found = packages.into_iter().find(|package| package.manifest_path == manifest);
     let Some(Described { name, targets, .. }) = found else {
         bail!("{} is a workspace: name the folder of one of its operators", dir.display());
@@ -82,7 +94,7 @@ pub(super) fn package(dir: &Path, compiler: &Compiler) -> Result<Package> {
             manifest.display()
         );
     }
-    Ok(Package { name, target_dir: target_directory })
+    Ok(Package { name, target_dir: target_directory, local })
 }
 
 /// Compiles a package and gives the core module's bytes.
@@ -92,18 +104,25 @@ pub(super) fn build(
     compiler: &Compiler,
     target_dir: Option<&Path>,
 ) -> Result<Vec<u8>> {
+    let own = || compiler.build_std.as_ref().and_then(|_| own_target_dir());
+    let target_dir =
+        target_dir.map(Path::to_owned).or_else(own).unwrap_or_else(|| package.target_dir.clone());
+    std::fs::create_dir_all(&target_dir)
+        .with_context(|| format!("cannot make the folder {}", target_dir.display()))?;
+    let target_dir = target_dir.canonicalize()?;
+    let _claim = owners::claim(&target_dir, &package.local, |crates| {
+        clean(dir, compiler, &target_dir, crates)
+    })?;
+
     let mut command = Command::new(&compiler.cargo);
     command
-        .args([
-            "build",
-            "--lib",
-            "--release",
-            "--target",
-            TARGET,
-            "--message-format",
-            "json-render-diagnostics",
-        ])
+        // One crate type whatever the manifest has: dependencies are compiled in another
+        // way for a library, so operators with and without one could not share them.
+        .args(["rustc", "--lib", "--crate-type", "cdylib", "--release", "--target", TARGET])
+        .args(["--message-format", "json-render-diagnostics"])
         .args(["--package", &package.name])
+        .arg("--target-dir")
+        .arg(&target_dir)
         .current_dir(dir)
         .env("RUSTC", &compiler.rustc)
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", RUSTFLAGS)
@@ -112,19 +131,12 @@ pub(super) fn build(
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("CARGO_BUILD_TARGET")
         .stderr(Stdio::inherit());
-    let mut target_dir = target_dir.map(Path::to_owned);
     if let Some(linker) = &compiler.build_std {
         command
             .arg("-Zbuild-std=std,panic_abort")
             // Debian's compiler is a stable one, which allows this only so.
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-        target_dir = target_dir.or_else(own_target_dir);
-    }
-    if let Some(target_dir) = target_dir {
-        std::fs::create_dir_all(&target_dir)
-            .with_context(|| format!("cannot make the folder {}", target_dir.display()))?;
-        command.arg("--target-dir").arg(target_dir.canonicalize()?);
     }
     let output = command.output().context("cargo cannot be run")?;
     if !output.status.success() {
@@ -142,6 +154,22 @@ pub(super) fn build(
         .find(|file| file.extension().is_some_and(|extension| extension == "wasm"))
         .context("cargo made no WebAssembly module")?;
     std::fs::read(&made).with_context(|| format!("cannot read {}", made.display()))
+}
+
+/// Removes what was made of crates of these names, from whatever folder.
+fn clean(dir: &Path, compiler: &Compiler, target_dir: &Path, crates: &[&str]) -> Result<()> {
+    let status = Command::new(&compiler.cargo)
+        .args(["clean", "--quiet", "--release", "--target", TARGET, "--target-dir"])
+        .arg(target_dir)
+        .args(crates.iter().flat_map(|name| ["--package", name]))
+        .current_dir(dir)
+        .env("RUSTC", &compiler.rustc)
+        .status()
+        .context("cargo cannot be run")?;
+    if !status.success() {
+        bail!("cargo cannot clean {}", target_dir.display());
+    }
+    Ok(())
 }
 
 /// A target directory of this user, for operators whose build compiles the standard

@@ -7,6 +7,7 @@ mod cargo;
 mod compiler;
 mod component;
 mod new;
+mod owners;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 pub use new::{Face, new_operator};
 
@@ -45,8 +46,8 @@ pub struct Built {
 /// Builds the operator in a folder. Cargo's output goes to standard error.
 ///
 /// # Errors
-/// There is no compiler for WebAssembly, in which case the error says what to
-/// install; the folder has no operator; it does not compile; or what it compiles to
+/// There is no such folder; there is no compiler for WebAssembly, in which case the
+/// error says what to install; the folder has no operator; it does not compile; or what it compiles to
 /// is no operator.
 pub fn run(dir: &Path, options: &Options) -> Result<Built> {
     #[expect(
@@ -54,6 +55,9 @@ pub fn run(dir: &Path, options: &Options) -> Result<Built> {
         reason = "a build runs on a person's machine, outside any server"
     )]
     let began = Instant::now();
+    if !dir.is_dir() {
+        bail!("there is no folder {}: name the folder of an operator", dir.display());
+    }
     let compiler = compiler::find(dir)?;
     let package = cargo::package(dir, &compiler)?;
     let chosen = options

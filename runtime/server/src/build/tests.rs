@@ -2,7 +2,11 @@
 
 use std::fs;
 
-use super::{Face, Options, component, new_operator, run};
+use super::{
+    Face, Options, component, new_operator,
+    owners::{Local, claim},
+    run,
+};
 
 #[test]
 fn a_new_operator_has_all_that_it_needs() {
@@ -55,8 +59,53 @@ fn a_folder_without_an_operator_is_named() {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap().path().join("nosuch");
+    let error = format!("{:#}", run(&dir, &Options::default()).unwrap_err());
+    assert!(error.starts_with("there is no folder") && error.contains("nosuch"), "{error}");
+}
+
+#[test]
 fn a_module_without_metadata_is_no_operator() {
     let error = component::encode(b"\0asm\x01\0\0\0").unwrap_err();
     assert!(format!("{error:#}").contains("is no operator"), "{error:#}");
     assert!(component::encode(b"text").is_err());
+}
+
+#[test]
+fn a_crate_from_another_folder_is_built_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let crates = |crates: &[(&str, &str)]| -> Local {
+        crates.iter().map(|(name, path)| ((*name).to_owned(), [path.into()].into())).collect()
+    };
+    let cleaned = |crates: &Local| {
+        let mut cleaned = Vec::new();
+        claim(dir.path(), crates, |names| {
+            cleaned.extend(names.iter().map(|name| (*name).to_owned()));
+            Ok(())
+        })
+        .unwrap();
+        cleaned
+    };
+    let mine = crates(&[("sum", "/mine/sum"), ("sdk", "/sdk")]);
+    let yours = crates(&[("sum", "/yours/sum"), ("sdk", "/sdk")]);
+    assert_eq!(cleaned(&mine), ["sdk", "sum"]);
+    assert!(cleaned(&mine).is_empty());
+    assert_eq!(cleaned(&yours), ["sum"]);
+    assert!(cleaned(&yours).is_empty());
+    assert_eq!(cleaned(&mine), ["sum"]);
+}
+
+#[test]
+fn what_was_not_cleaned_is_not_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let crates: Local = [("sum".to_owned(), ["/sum".into()].into())].into();
+    assert!(claim(dir.path(), &crates, |_| anyhow::bail!("no")).is_err());
+    let mut cleaned = false;
+    claim(dir.path(), &crates, |_| {
+        cleaned = true;
+        Ok(())
+    })
+    .unwrap();
+    assert!(cleaned);
 }

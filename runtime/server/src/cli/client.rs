@@ -1,16 +1,36 @@
 //! The HTTP API as the command line uses it.
+//!
+//! Answers stay the JSON text that they are until somebody reads them, since what
+//! users store may hold numbers that do not survive a parse.
 
-use std::fmt::Write as _;
+use std::{collections::HashMap, fmt::Write as _};
 
 use anyhow::{Context as _, Result, bail};
-use reqwest::{Method, RequestBuilder, Response};
-use serde_json::Value;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::{problem::Refused, server::Address};
 
 /// A client of one server.
 #[derive(Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
-    server: String,
+    server: Address,
+}
+
+/// A JSON answer.
+pub(super) struct Answer {
+    /// Its status, of those that say that it was done.
+    pub(super) status: StatusCode,
+    json: Box<RawValue>,
+}
+
+/// All pages of a listing, joined.
+pub(super) struct Listing {
+    field: &'static str,
+    /// Each as the server wrote it.
+    pub(super) rows: Vec<Box<RawValue>>,
 }
 
 /// A name or key as one segment of a path, or as a query's value.
@@ -26,12 +46,12 @@ pub(super) fn encode(text: &str) -> String {
 }
 
 impl Client {
-    pub(super) fn new(server: &str) -> Result<Self> {
+    pub(super) fn new(server: Address) -> Result<Self> {
         let http = reqwest::Client::builder()
             .user_agent(concat!("weir/", env!("CARGO_PKG_VERSION")))
             .build()
             .context("no HTTP client can be made on this machine")?;
-        Ok(Self { http, server: server.trim_end_matches('/').to_owned() })
+        Ok(Self { http, server })
     }
 
     /// A request to a path under `/v1`.
@@ -39,8 +59,10 @@ impl Client {
         self.http.request(method, format!("{}/v1{path}", self.server))
     }
 
-    /// Sends it; an answer that is not 2xx becomes an error that says what the
-    /// server said.
+    /// Sends it.
+    ///
+    /// # Errors
+    /// An answer that is not 2xx becomes [`Refused`].
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response> {
         let response = match request.send().await {
             Ok(response) => response,
@@ -53,66 +75,117 @@ impl Client {
                     .with_context(|| format!("the server at {} broke off", self.server));
             }
         };
-        if response.status().is_success() {
+        let status = response.status();
+        if status.is_success() {
             return Ok(response);
         }
-        let status = response.status();
         let body = response.bytes().await.unwrap_or_default();
-        match serde_json::from_slice::<Value>(&body) {
-            Ok(problem) => bail!(readable(&problem)),
-            Err(_) => bail!("the server answered {status}: {}", String::from_utf8_lossy(&body)),
+        match Refused::of(status.as_u16(), &body) {
+            Some(refused) => Err(refused.into()),
+            None => bail!("the server answered {status}: {}", String::from_utf8_lossy(&body)),
         }
     }
 
-    /// Sends it and reads JSON.
-    pub(super) async fn json(&self, request: RequestBuilder) -> Result<Value> {
-        let body = self.send(request).await?.bytes().await?;
-        if body.is_empty() {
-            return Ok(Value::Null);
-        }
-        serde_json::from_slice(&body).context("the server's answer is not JSON")
+    /// Sends it and takes the answer, which is JSON or empty.
+    pub(super) async fn ask(&self, request: RequestBuilder) -> Result<Answer> {
+        let response = self.send(request).await?;
+        let status = response.status();
+        let body = response.bytes().await.context("the server broke off")?;
+        let text = if body.is_empty() { b"null".as_slice() } else { &body };
+        let json = serde_json::from_slice(text).context("the server's answer is not JSON")?;
+        Ok(Answer { status, json })
     }
 
-    /// All pages of a listing, joined.
-    pub(super) async fn pages(&self, path: &str, field: &str) -> Result<Vec<Value>> {
-        let mut all = Vec::new();
+    /// Asks for what is at a path.
+    pub(super) async fn get(&self, path: &str) -> Result<Answer> {
+        self.ask(self.request(Method::GET, path)).await
+    }
+
+    /// All pages of a listing.
+    pub(super) async fn pages(&self, path: &str, field: &'static str) -> Result<Listing> {
+        let mut rows = Vec::new();
         let mut after = None::<String>;
         loop {
-            let sign = if path.contains('?') { '&' } else { '?' };
-            let mut page = format!("{path}{sign}limit=1000");
-            if let Some(after) = &after {
-                let _ = write!(page, "&after={}", encode(after));
-            }
-            let mut answer = self.json(self.request(Method::GET, &page)).await?;
-            if let Value::Array(rows) = answer[field].take() {
-                all.extend(rows);
-            }
-            match answer["next"].as_str() {
-                Some(next) => after = Some(next.to_owned()),
-                None => return Ok(all),
+            let page = self.page(path, field, after.as_deref()).await?;
+            rows.extend(page.0.rows);
+            match page.1 {
+                Some(next) => after = Some(next),
+                None => return Ok(Listing { field, rows }),
             }
         }
+    }
+
+    /// One page of a listing, as large as there are, and where the next one begins.
+    pub(super) async fn page(
+        &self,
+        path: &str,
+        field: &'static str,
+        after: Option<&str>,
+    ) -> Result<(Listing, Option<String>)> {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let mut page = format!("{path}{sign}limit=1000");
+        if let Some(after) = after {
+            let _ = write!(page, "&after={}", encode(after));
+        }
+        let mut members: HashMap<String, Box<RawValue>> = self.get(&page).await?.read()?;
+        let rows = match members.remove(field) {
+            Some(rows) => read(&rows)?,
+            None => Vec::new(),
+        };
+        let next = match members.remove("next") {
+            Some(next) => read(&next)?,
+            None => None,
+        };
+        Ok((Listing { field, rows }, next))
     }
 }
 
-/// A problem document as text: the sentence, then every single problem with its place.
-fn readable(problem: &Value) -> String {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let mut out = text(&problem["detail"])
-        .or_else(|| text(&problem["title"]))
-        .unwrap_or_else(|| problem.to_string());
-    for error in problem["errors"].as_array().into_iter().flatten() {
-        out.push_str("\n  ");
-        if let Some(line) = error["line"].as_u64() {
-            let _ = write!(out, "{line}:{} ", error["column"].as_u64().unwrap_or(1));
-        }
-        if let Some(path) = error["path"].as_str().filter(|path| !path.is_empty()) {
-            let _ = write!(out, "{path}: ");
-        }
-        out.push_str(error["message"].as_str().unwrap_or("unknown problem"));
-        if let Some(help) = error["help"].as_str().filter(|help| !help.is_empty()) {
-            let _ = write!(out, "\n      {help}");
-        }
+impl Answer {
+    /// The JSON text.
+    pub(super) fn json(&self) -> &str {
+        self.json.get()
     }
-    out
+
+    /// What it says.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        read(&self.json)
+    }
+}
+
+impl Listing {
+    /// The JSON text of the whole list, as if it were one page.
+    pub(super) fn json(&self) -> String {
+        let mut out = format!("{{\"{}\":[", self.field);
+        for (i, row) in self.rows.iter().enumerate() {
+            out.push_str(if i == 0 { "" } else { "," });
+            out.push_str(row.get());
+        }
+        out.push_str("]}");
+        out
+    }
+}
+
+fn read<T: DeserializeOwned>(json: &RawValue) -> Result<T> {
+    serde_json::from_str(json.get()).context("the server's answer cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::{Listing, encode};
+
+    #[test]
+    fn a_listing_is_one_document_with_every_digit() {
+        let row = |text: &str| RawValue::from_string(text.into()).unwrap();
+        let listing = |rows| Listing { field: "keys", rows };
+        assert_eq!(listing(vec![]).json(), r#"{"keys":[]}"#);
+        let rows = vec![row("12345678901234567890123"), row(r#"{"b":1e400,"a":0}"#)];
+        assert_eq!(listing(rows).json(), r#"{"keys":[12345678901234567890123,{"b":1e400,"a":0}]}"#);
+    }
+
+    #[test]
+    fn a_key_is_one_segment_of_a_path() {
+        assert_eq!(encode("a/b c?ü"), "a%2Fb%20c%3F%C3%BC");
+    }
 }

@@ -15,7 +15,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{DEFAULT_SERVER, ServeArgs, announce, client::Client};
+use super::{ServeArgs, announce, client::Client, server::DEFAULT_SERVER};
 
 const MODULES: [&str; 4] = ["order", "inventory", "payment", "shipping"];
 const VERSION: &str = "1.0.0";
@@ -71,14 +71,14 @@ impl Scene {
     fn read(args: &DemoArgs) -> Result<Self> {
         let text = |name: &str| {
             let path = args.example.join(name);
-            std::fs::read_to_string(&path).with_context(|| hint(&path))
+            std::fs::read_to_string(&path).with_context(|| hint(&path, "--example"))
         };
         let lines = |name: &str| -> Result<Vec<String>> {
             Ok(text(name)?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
         };
         let module = |name: &'static str| {
             let path = args.modules.join(name).with_extension("wasm");
-            Ok((name, std::fs::read(&path).with_context(|| hint(&path))?))
+            Ok((name, std::fs::read(&path).with_context(|| hint(&path, "--modules"))?))
         };
         Ok(Self {
             pipeline: text("pipeline.yaml")?,
@@ -89,7 +89,7 @@ impl Scene {
     }
 
     async fn play(&self, address: SocketAddr) -> Result<()> {
-        let client = Client::new(&format!("http://{address}"))?;
+        let client = Client::new(format!("http://{address}").parse()?)?;
         for (name, bytes) in &self.modules {
             self.upload(&client, name, bytes).await?;
         }
@@ -97,7 +97,7 @@ impl Scene {
             .request(Method::PUT, "/pipelines/order-fulfilment")
             .header("content-type", "application/yaml")
             .body(self.pipeline.clone());
-        let deployed = client.json(apply).await?;
+        let deployed: Value = client.ask(apply).await?.read()?;
         println!("weir: order-fulfilment runs, revision {}", deployed["revision"]);
 
         self.feed(&client, "restock", &self.restock).await?;
@@ -130,7 +130,8 @@ impl Scene {
         }
         let path = format!("/modules?name={name}&version={VERSION}");
         let request = client.request(Method::POST, &path).body(bytes.to_vec());
-        let module = client.json(request).await.with_context(|| format!("module {name}"))?;
+        let module = client.ask(request).await.with_context(|| format!("module {name}"))?;
+        let module: Value = module.read()?;
         println!(
             "weir: uploaded {name}@{VERSION}, compiled in {} ms",
             module["report"]["compile_ms"]
@@ -183,7 +184,8 @@ impl Scene {
             let path = format!("/call/order-fulfilment/order/{handler}");
             client.request(Method::POST, &path).json(&id)
         };
-        if client.json(call("status")).await?["status"] == "confirmed" {
+        let order: Value = client.ask(call("status")).await?.read()?;
+        if order["status"] == "confirmed" {
             // It may have left the warehouse meanwhile: then there is nothing to cancel.
             let _ = client.send(call("cancel")).await;
         }
@@ -208,9 +210,9 @@ impl Scene {
     }
 }
 
-fn hint(path: &Path) -> String {
+fn hint(path: &Path, flag: &str) -> String {
     format!(
-        "{} cannot be read: run `make demo` in Weir's sources, or name it by a flag",
+        "{} cannot be read: run `make demo` in Weir's sources, or name its folder with {flag}",
         path.display()
     )
 }
@@ -229,6 +231,6 @@ fn pick(lines: &[String], n: u64) -> Option<&String> {
 }
 
 async fn records(client: &Client, topic: &str) -> Result<u64> {
-    let topic = client.json(client.request(Method::GET, &format!("/topics/{topic}"))).await?;
+    let topic: Value = client.get(&format!("/topics/{topic}")).await?.read()?;
     topic["records"].as_u64().context("the topic does not say how many records it has")
 }

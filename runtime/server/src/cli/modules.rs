@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use reqwest::{Body, Method};
-use serde_json::Value;
+use reqwest::{Body, Method, StatusCode};
+use serde_json::{Value, json};
 
 use super::{
     client::{Client, encode},
@@ -25,6 +25,36 @@ pub(super) struct PushArgs {
     /// Only check it, store nothing.
     #[arg(long)]
     check: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct ModulesArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List the modules.
+    List,
+    /// Show a module with its report.
+    Show(Module),
+    /// Delete a module that no pipeline uses.
+    Delete(Module),
+}
+
+#[derive(clap::Args)]
+struct Module {
+    /// Its name.
+    name: String,
+    /// Its version.
+    version: String,
+}
+
+impl Module {
+    fn path(&self) -> String {
+        format!("/modules/{}/{}", encode(&self.name), encode(&self.version))
+    }
 }
 
 /// Name and version as a file's name tells them.
@@ -66,15 +96,18 @@ pub(super) async fn push(client: &Client, args: &PushArgs, out: &Output) -> Resu
         .header("content-type", "application/wasm")
         .header("content-length", length)
         .body(Body::wrap_stream(stream));
-    let answer = client.json(request).await;
+    let answer = client.ask(request).await;
     bar.finish_and_clear();
     let answer = answer?;
-    let report = if args.check { &answer } else { &answer["report"] };
-    out.answer(&answer, |answer| {
+    let read: Value = answer.read()?;
+    let report = if args.check { &read } else { &read["report"] };
+    out.answer(answer.json(), || {
         let head = if args.check {
             format!("{name}: {}", if report["ok"] == true { "good" } else { "refused" })
         } else {
-            format!("{name}@{version}  {}", show(&answer["digest"]))
+            // The same bytes again are no new module.
+            let there = if answer.status == StatusCode::OK { "  already there" } else { "" };
+            format!("{name}@{version}  {}{there}", show(&read["digest"]))
         };
         format!("{head}\n{}", summary(report))
     });
@@ -116,9 +149,17 @@ fn summary(report: &Value) -> String {
     text
 }
 
-pub(super) async fn list(client: &Client, out: &Output) -> Result<()> {
+pub(super) async fn modules(client: &Client, args: &ModulesArgs, out: &Output) -> Result<()> {
+    match &args.command {
+        None | Some(Command::List) => list(client, out).await,
+        Some(Command::Show(module)) => detail(client, module, out).await,
+        Some(Command::Delete(module)) => delete(client, module, out).await,
+    }
+}
+
+async fn list(client: &Client, out: &Output) -> Result<()> {
     let modules = client.pages("/modules", "modules").await?;
-    out.rows(&modules, ["NAME", "VERSION", "LANGUAGE", "SIZE", "DIGEST"], |module| {
+    out.list(&modules, ["NAME", "VERSION", "LANGUAGE", "SIZE", "DIGEST"], |module: &Value| {
         let digest = show(&module["digest"]);
         [
             show(&module["name"]),
@@ -127,7 +168,23 @@ pub(super) async fn list(client: &Client, out: &Output) -> Result<()> {
             show(&module["size"]),
             digest.chars().take("sha256:".len() + 12).collect(),
         ]
+    })
+}
+
+async fn detail(client: &Client, module: &Module, out: &Output) -> Result<()> {
+    let answer = client.get(&module.path()).await?;
+    let read: Value = answer.read()?;
+    out.answer(answer.json(), || {
+        let [name, version, digest] = ["name", "version", "digest"].map(|field| show(&read[field]));
+        format!("{name}@{version}  {digest}\n{}", summary(&read["report"]))
     });
+    Ok(())
+}
+
+async fn delete(client: &Client, module: &Module, out: &Output) -> Result<()> {
+    client.ask(client.request(Method::DELETE, &module.path())).await?;
+    let deleted = format!("{}@{}", module.name, module.version);
+    out.answer(json!({ "deleted": deleted }).to_string(), || format!("{deleted} deleted"));
     Ok(())
 }
 

@@ -50,7 +50,8 @@ pub(super) fn new(args: &NewArgs, out: &Output) -> Result<()> {
     let folder = args.dir.join(&args.name);
     build::new_operator(&args.name, face, &folder)?;
     let folder = folder.display().to_string();
-    out.answer(&serde_json::json!({ "folder": folder, "lang": args.lang }), |_| {
+    let made = serde_json::json!({ "folder": folder, "lang": args.lang });
+    out.answer(made.to_string(), || {
         format!("{folder} is made. Next: cd {folder}, cargo test, weir build")
     });
     Ok(())
@@ -69,6 +70,7 @@ pub(super) fn build(args: &BuildArgs, out: &Output) -> Result<()> {
         std::fs::copy(&built.component, &component)?;
     }
     let component = component.display().to_string();
-    out.answer(&serde_json::json!({ "component": component }), |_| component.clone());
+    let made = serde_json::json!({ "component": component }).to_string();
+    out.answer(made, || component);
     Ok(())
 }

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
+use weir_core::spec;
 
 use super::{
-    client::{Client, encode},
-    output::{Output, show},
+    client::{Answer, Client, encode},
+    date,
+    output::{Output, show, table},
+    problem::{Detail, Refused},
     progress,
 };
 
@@ -20,15 +23,25 @@ pub(super) struct ApplyArgs {
     /// Check everything, deploy nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Drop the state of operators that the new revision has no more.
+    /// Operators that the file has no more lose what they hold: their state, their
+    /// dead letters and what waits for them. Without this, such a file is refused.
     #[arg(long)]
     drop_state: bool,
+}
+
+/// What the server says of a file that it took.
+#[derive(serde::Deserialize)]
+struct Applied {
+    name: String,
+    revision: u64,
+    #[serde(default)]
+    warnings: Vec<Detail>,
 }
 
 #[derive(clap::Args)]
 pub(super) struct Name {
     /// The pipeline.
-    pipeline: String,
+    pub(super) pipeline: String,
 }
 
 #[derive(clap::Args)]
@@ -43,47 +56,75 @@ pub(super) struct DeleteArgs {
 /// The name that a file gives its pipeline. A file that has none is sent under a
 /// name of our own choice, so that the server can say all that is wrong with it.
 fn name_in(text: &str) -> String {
-    let of_json = serde_json::from_str::<Value>(text)
-        .ok()
-        .and_then(|file| file["pipeline"].as_str().map(str::to_owned));
-    let of_yaml = || {
-        let line = text.lines().find_map(|line| line.strip_prefix("pipeline:"))?;
-        let name = line.split('#').next()?.trim().trim_matches(['"', '\'']);
-        (!name.is_empty()).then(|| name.to_owned())
-    };
-    of_json.or_else(of_yaml).unwrap_or_else(|| "unnamed".into())
+    let name = spec::read(text).spec.pipeline;
+    name.map_or_else(|| "unnamed".into(), |name| name.to_string())
 }
 
 pub(super) async fn apply(client: &Client, args: &ApplyArgs, out: &Output) -> Result<()> {
-    let text = std::fs::read_to_string(&args.file)
-        .with_context(|| format!("{} cannot be read", args.file.display()))?;
-    let mut path = format!("/pipelines/{}?dry_run={}", encode(&name_in(&text)), args.dry_run);
-    if args.drop_state {
-        path.push_str("&state=drop");
-    }
+    let file = args.file.display();
+    let text =
+        std::fs::read_to_string(&args.file).with_context(|| format!("{file} cannot be read"))?;
     let bar = progress::spinner("compile and deploy");
-    let request = client.request(Method::PUT, &path).header("content-type", "application/yaml");
-    let answer = client.json(request.body(text)).await;
+    let applied = send_file(client, args, text).await;
     bar.finish_and_clear();
-    let answer = answer.with_context(|| format!("{} was not deployed", args.file.display()))?;
-    out.answer(&answer, |answer| {
-        let mut text = format!("{} revision {}", show(&answer["name"]), show(&answer["revision"]));
+    let verb = if args.dry_run { "cannot be" } else { "was not" };
+    let (answer, dropped) = applied.with_context(|| format!("{file} {verb} deployed"))?;
+    let applied: Applied = answer.read()?;
+    out.answer(answer.json(), || {
+        let mut lines = vec![format!("{} revision {}", applied.name, applied.revision)];
         if args.dry_run {
-            text.push_str(" would be deployed");
+            lines[0].push_str(" would be deployed");
         }
-        for warning in answer["warnings"].as_array().into_iter().flatten() {
-            let sentence = warning["message"].as_str().map_or_else(|| show(warning), str::to_owned);
-            text.push_str(&format!("\n  warning: {sentence}"));
+        if args.drop_state && !args.dry_run {
+            lines.extend(said_of_dropped(&dropped));
         }
-        text
+        lines.extend(applied.warnings.iter().map(|warning| format!("  {}", warning.text())));
+        lines.join("\n")
     });
     Ok(())
 }
 
+/// The answer, and why it was refused without `--drop-state`: what operators hold
+/// that the file has no more.
+async fn send_file(
+    client: &Client,
+    args: &ApplyArgs,
+    text: String,
+) -> Result<(Answer, Vec<String>)> {
+    let path = format!("/pipelines/{}?dry_run={}", encode(&name_in(&text)), args.dry_run);
+    let put = |path: &str| {
+        client
+            .request(Method::PUT, path)
+            .header("content-type", "application/yaml")
+            .body(text.clone())
+    };
+    let error = match client.ask(put(&path)).await {
+        Ok(answer) => return Ok((answer, Vec::new())),
+        Err(error) => error,
+    };
+    match error.downcast::<Refused>() {
+        Ok(refused) if args.drop_state && refused.code == "orphan-state" => {
+            let held = refused.errors.into_iter().map(|error| error.message).collect();
+            Ok((client.ask(put(&format!("{path}&state=drop"))).await?, held))
+        }
+        Ok(refused) => Err(refused.into()),
+        Err(error) => Err(error),
+    }
+}
+
+fn said_of_dropped(held: &[String]) -> Vec<String> {
+    if held.is_empty() {
+        return vec!["  no operator that is gone held anything: nothing is dropped".into()];
+    }
+    let held = held.iter().map(|sentence| format!("    {sentence}"));
+    let head = "  dropped, state, dead letters and all, as asked with --drop-state:".to_owned();
+    [head].into_iter().chain(held).collect()
+}
+
 pub(super) async fn list(client: &Client, out: &Output) -> Result<()> {
     let pipelines = client.pages("/pipelines", "pipelines").await?;
-    let headings = ["NAME", "STATUS", "REVISION", "IN", "OUT", "ERRORS", "DEAD LETTERS"];
-    out.rows(&pipelines, headings, |p| {
+    let headings = ["NAME", "STATUS", "REVISION", "IN", "OUT", "ERRORS", "DEAD LETTERS", "AUDIT"];
+    out.list(&pipelines, headings, |p: &Value| {
         [
             show(&p["name"]),
             show(&p["status"]),
@@ -92,82 +133,90 @@ pub(super) async fn list(client: &Client, out: &Output) -> Result<()> {
             show(&p["records_out"]),
             show(&p["errors"]),
             show(&p["dead_letters"]),
+            audit(&p["balanced"]).into(),
         ]
-    });
-    Ok(())
+    })
 }
 
-pub(super) async fn describe(client: &Client, name: &Name, out: &Output) -> Result<()> {
-    let path = format!("/pipelines/{}", encode(&name.pipeline));
-    let pipeline = client.json(client.request(Method::GET, &path)).await?;
-    let audit = client.json(client.request(Method::GET, &format!("{path}/audit"))).await?;
-    if out.is_json() {
-        out.line(serde_json::json!({ "pipeline": pipeline, "audit": audit }).to_string());
-        return Ok(());
+/// What the audit says; a dash if there is none yet.
+fn audit(balanced: &Value) -> &'static str {
+    match balanced {
+        Value::Bool(true) => "ok",
+        Value::Bool(false) => "NOT BALANCED",
+        _ => "-",
     }
-    out.line(format!(
-        "{}  {}  revision {}  audit {} at epoch {}",
-        show(&pipeline["name"]),
-        show(&pipeline["status"]),
-        show(&pipeline["revision"]),
-        if audit["balanced"] == true { "balanced" } else { "NOT balanced" },
-        show(&audit["epoch"]),
-    ));
-    if let Some(reason) = pipeline["status_reason"].as_str() {
-        out.line(format!("  {reason}"));
-    }
-    let rows = |field: &str| pipeline["graph"][field].as_array().cloned().unwrap_or_default();
-    out.line("");
-    let headings = ["NODE", "KIND", "MODULE", "IN", "OUT", "ERRORS", "WAITING"];
-    out.rows(&rows("nodes"), headings, |node| {
-        [
-            show(&node["id"]),
-            show(&node["kind"]),
-            show(&node["module"]),
-            show(&node["records_in"]),
-            show(&node["records_out"]),
-            show(&node["errors"]),
-            show(&node["waiting"]),
-        ]
-    });
-    out.line("");
-    out.rows(&rows("edges"), ["FROM", "TO", "KIND", "RECORDS", "QUEUE"], |edge| {
-        let port = edge["port"].as_str().map(|port| format!(".{port}")).unwrap_or_default();
-        let fill = edge["queue_fill"].as_f64().unwrap_or(0.0) * 100.0;
-        [
-            format!("{}{port}", show(&edge["from"])),
-            show(&edge["to"]),
-            show(&edge["kind"]),
-            show(&edge["records"]),
-            format!("{fill:.0} %"),
-        ]
+}
+
+pub(super) async fn revisions(client: &Client, name: &Name, out: &Output) -> Result<()> {
+    let path = format!("/pipelines/{}/revisions", encode(&name.pipeline));
+    let answer = client.get(&path).await?;
+    let list: Value = answer.read()?;
+    out.answer(answer.json(), || {
+        let rows = list["revisions"].as_array().into_iter().flatten().map(|revision| {
+            let modules = revision["modules"].as_array().into_iter().flatten().map(show);
+            [
+                show(&revision["revision"]),
+                date::show(&revision["created_at"]),
+                if revision["current"] == true { "yes" } else { "no" }.into(),
+                modules.collect::<Vec<_>>().join(", "),
+            ]
+        });
+        table(["REVISION", "APPLIED", "CURRENT", "MODULES"], rows)
     });
     Ok(())
 }
 
 pub(super) async fn change(client: &Client, name: &Name, what: &str, out: &Output) -> Result<()> {
     let path = format!("/pipelines/{}/{what}", encode(&name.pipeline));
-    let answer = client.json(client.request(Method::POST, &path)).await?;
-    out.answer(&answer, |answer| format!("{} {}", name.pipeline, show(&answer["status"])));
+    let answer = client.ask(client.request(Method::POST, &path)).await?;
+    let read: Value = answer.read()?;
+    out.answer(answer.json(), || format!("{} {}", name.pipeline, show(&read["status"])));
     Ok(())
 }
 
 pub(super) async fn delete(client: &Client, args: &DeleteArgs, out: &Output) -> Result<()> {
-    let path = format!("/pipelines/{}?state={}", encode(&args.pipeline), args.state);
-    let answer = client.json(client.request(Method::DELETE, &path)).await?;
-    out.answer(&answer, |_| format!("{} deleted, its state: {}", args.pipeline, args.state));
+    let DeleteArgs { pipeline, state } = args;
+    let path = format!("/pipelines/{}?state={state}", encode(pipeline));
+    client.ask(client.request(Method::DELETE, &path)).await?;
+    out.answer(json!({ "deleted": pipeline, "state": state }).to_string(), || {
+        format!("{pipeline} deleted, its state: {state}")
+    });
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::name_in;
+    use serde_json::json;
+
+    use super::{audit, name_in, said_of_dropped};
 
     #[test]
     fn the_name_is_found_in_yaml_and_json() {
         assert_eq!(name_in("# a comment\npipeline: orders # mine\nsources: {}"), "orders");
         assert_eq!(name_in("pipeline: \"orders\""), "orders");
         assert_eq!(name_in("{\"pipeline\": \"orders\"}"), "orders");
-        assert_eq!(name_in("sources: {}"), "unnamed");
+    }
+
+    #[test]
+    fn a_file_without_a_good_name_is_sent_for_the_server_to_judge() {
+        for file in ["sources: {}", "pipeline: [", "pipeline: Not A Name", "a: {", ""] {
+            assert_eq!(name_in(file), "unnamed", "{file}");
+        }
+    }
+
+    #[test]
+    fn what_was_dropped_is_said() {
+        let held = ["operator `a` is not in the file but still holds state".to_owned()];
+        let lines = said_of_dropped(&held).join("\n");
+        assert!(lines.contains("dead letters") && lines.contains("operator `a`"), "{lines}");
+        assert!(said_of_dropped(&[]).join("\n").contains("nothing is dropped"));
+    }
+
+    #[test]
+    fn an_audit_that_is_not_known_is_a_dash() {
+        assert_eq!(
+            [json!(true), json!(false), json!(null)].map(|b| audit(&b)),
+            ["ok", "NOT BALANCED", "-"]
+        );
     }
 }

@@ -1,14 +1,14 @@
-//! `weir state` and `weir dead-letters`.
+//! `weir state`.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use anyhow::Result;
-use reqwest::Method;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
 
 use super::{
     client::{Client, encode},
-    output::{Output, show as text},
+    output::{Output, WIDTH, count, cut, one_line, show as text},
 };
 
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(super) struct StateArgs {
     pipeline: String,
     /// The operator.
     operator: String,
-    /// The key; without one, all keys are listed.
+    /// The key, whose cells are shown in full; without one, all keys are listed.
     key: Option<String>,
     /// Only keys that begin so.
     #[arg(long, conflicts_with = "key")]
@@ -27,72 +27,159 @@ pub(super) struct StateArgs {
     cell: Option<String>,
 }
 
-#[derive(clap::Args)]
-pub(super) struct DeadLetterArgs {
-    /// The pipeline.
-    pipeline: String,
-    /// Only those of this operator.
-    #[arg(long)]
-    operator: Option<String>,
-    /// Discard this one.
-    #[arg(long, value_name = "ID")]
-    discard: Option<String>,
-}
-
-pub(super) async fn show_key(client: &Client, path: &str, key: &str, out: &Output) -> Result<()> {
-    let request = client.request(Method::GET, &format!("{path}/{}", encode(key)));
-    let state = client.json(request).await?;
-    out.answer(&state, |state| {
-        let cells = state["cells"].as_object();
-        let lines = cells.into_iter().flatten().map(|(name, value)| format!("{name}: {value}"));
-        lines.collect::<Vec<_>>().join("\n")
-    });
-    Ok(())
+/// What a key has, as the server wrote it.
+#[derive(Deserialize, Serialize)]
+struct StateOfKey {
+    key: Value,
+    cells: BTreeMap<String, Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cut: Vec<String>,
 }
 
 pub(super) async fn show(client: &Client, args: &StateArgs, out: &Output) -> Result<()> {
     let mut path =
         format!("/pipelines/{}/operators/{}/state", encode(&args.pipeline), encode(&args.operator));
     if let Some(key) = &args.key {
-        return show_key(client, &path, key, out).await;
+        return show_key(client, &path, key, args.cell.as_deref(), out).await;
     }
     let _ = write!(path, "?prefix={}", encode(args.prefix.as_deref().unwrap_or_default()));
     if let Some(cell) = &args.cell {
         let _ = write!(path, "&cell={}", encode(cell));
     }
     let keys = client.pages(&path, "keys").await?;
-    out.rows(&keys, ["KEY", "CELLS"], |row| [text(&row["key"]), row["cells"].to_string()]);
+    out.list(&keys, ["KEY", "CELLS"], |state: &StateOfKey| {
+        let key = cut(&text(&state.key), WIDTH / 2);
+        // The column of keys is as wide as its widest: lines may still end a bit apart.
+        let rest = WIDTH - key.chars().count().max("KEY".len()) - 2;
+        [key, cut(&in_one_line(state), rest)]
+    })
+}
+
+async fn show_key(
+    client: &Client,
+    path: &str,
+    key: &str,
+    cell: Option<&str>,
+    out: &Output,
+) -> Result<()> {
+    let answer = client.get(&format!("{path}/{}", encode(key))).await?;
+    let Some(cell) = cell else {
+        let state = answer.read()?;
+        out.answer(answer.json(), || in_full(&state));
+        return Ok(());
+    };
+    let mut state: StateOfKey = answer.read()?;
+    state.cells.retain(|name, _| name == cell);
+    state.cut.retain(|name| name == cell);
+    out.answer(serde_json::to_string(&state)?, || match state.cells.is_empty() {
+        true => format!("no cell {cell} under key {}", text(&state.key)),
+        false => in_full(&state),
+    });
     Ok(())
 }
 
-pub(super) async fn dead_letters(
-    client: &Client,
-    args: &DeadLetterArgs,
-    out: &Output,
-) -> Result<()> {
-    let mut path = format!("/pipelines/{}/dead-letters", encode(&args.pipeline));
-    if let Some(id) = &args.discard {
-        let path = format!("{path}/{}/discard", encode(id));
-        let answer = client.json(client.request(Method::POST, &path)).await?;
-        out.answer(&answer, |_| format!("{id} discarded"));
-        return Ok(());
+/// What a cell holds, as far as its JSON tells.
+enum Shape {
+    /// A map, or a value that is an object.
+    Map(BTreeMap<String, Box<RawValue>>),
+    /// A list, or a value that is an array.
+    List(Vec<Box<RawValue>>),
+    Scalar,
+}
+
+fn shape(cell: &RawValue) -> Shape {
+    let json = cell.get();
+    serde_json::from_str(json)
+        .map(Shape::Map)
+        .or_else(|_| serde_json::from_str(json).map(Shape::List))
+        .unwrap_or(Shape::Scalar)
+}
+
+/// A key's cells on one line: scalars as they are, then how much the others hold.
+fn in_one_line(state: &StateOfKey) -> String {
+    let (mut scalars, mut others) = (Vec::new(), Vec::new());
+    for (name, cell) in &state.cells {
+        let entries = match shape(cell) {
+            Shape::Scalar => {
+                scalars.push(format!("{}: {}", one_line(name), cell.get()));
+                continue;
+            }
+            Shape::Map(entries) => entries.len(),
+            Shape::List(entries) => entries.len(),
+        };
+        let entries = count(entries, "entry", "entries");
+        let more = if state.cut.contains(name) { "more than " } else { "" };
+        others.push(format!("{}: {more}{entries}", one_line(name)));
     }
-    if let Some(operator) = &args.operator {
-        let _ = write!(path, "?operator={}", encode(operator));
+    scalars.append(&mut others);
+    scalars.join("  ")
+}
+
+/// A key's cells, one after the other, with a line for each entry.
+fn in_full(state: &StateOfKey) -> String {
+    if state.cells.is_empty() {
+        return format!("no state under key {}", text(&state.key));
     }
-    let letters = client.pages(&path, "dead_letters").await?;
-    let headings = ["ID", "OPERATOR", "HANDLER", "KEY", "ATTEMPTS", "CODE", "ERROR"];
-    out.rows(&letters, headings, |letter: &Value| {
-        let error: String = text(&letter["error"]).chars().take(80).collect();
-        [
-            text(&letter["id"]),
-            text(&letter["operator"]),
-            text(&letter["handler"]),
-            text(&letter["key"]),
-            text(&letter["attempts"]),
-            text(&letter["code"]),
-            error.replace('\n', " "),
-        ]
-    });
-    Ok(())
+    let mut lines = Vec::new();
+    for (name, cell) in &state.cells {
+        let shown = one_line(name);
+        match shape(cell) {
+            Shape::Scalar => lines.push(format!("{shown}: {}", cell.get())),
+            Shape::Map(entries) => {
+                lines.push(format!("{shown}: {}", count(entries.len(), "entry", "entries")));
+                let entries = entries.iter();
+                lines.extend(entries.map(|(key, v)| format!("  {}: {}", one_line(key), v.get())));
+            }
+            Shape::List(entries) => {
+                lines.push(format!("{shown}: {}", count(entries.len(), "entry", "entries")));
+                lines.extend(entries.iter().map(|value| format!("  - {}", value.get())));
+            }
+        }
+        if state.cut.contains(name) {
+            lines.push("  … and more, which are not shown".into());
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{StateOfKey, in_full, in_one_line};
+
+    fn state(cells: &str, cut: &[&str]) -> StateOfKey {
+        let cut = cut.iter().map(|name| (*name).to_owned()).collect();
+        StateOfKey { key: "ann".into(), cells: serde_json::from_str(cells).unwrap(), cut }
+    }
+
+    #[test]
+    fn scalars_come_first_and_what_is_long_is_counted() {
+        let state = state(
+            r#"{"lines":{"b":1,"a":2},"total":12345678901234567890123,"log":[],"name":"x","big":[1]}"#,
+            &["big"],
+        );
+        assert_eq!(
+            in_one_line(&state),
+            r#"name: "x"  total: 12345678901234567890123  big: more than 1 entry  lines: 2 entries  log: 0 entries"#
+        );
+    }
+
+    #[test]
+    fn a_key_is_shown_with_a_line_for_each_entry() {
+        let state = state(r#"{"n":1e400,"lines":{"b":{"x":1},"a":2},"log":["p","q"]}"#, &["log"]);
+        expect_test::expect![[r#"
+            lines: 2 entries
+              a: 2
+              b: {"x":1}
+            log: 2 entries
+              - "p"
+              - "q"
+              … and more, which are not shown
+            n: 1e400"#]]
+        .assert_eq(&in_full(&state));
+    }
+
+    #[test]
+    fn a_key_without_state_says_so() {
+        assert_eq!(in_full(&state("{}", &[])), "no state under key ann");
+    }
 }

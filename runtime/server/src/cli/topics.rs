@@ -1,162 +1,90 @@
-//! `weir send` and `weir tail`.
+//! `weir topics`.
 
-use std::{io::BufRead as _, path::PathBuf};
-
-use anyhow::{Context as _, Result, bail};
-use futures::StreamExt as _;
-use reqwest::Method;
-use serde_json::Value;
+use anyhow::Result;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 
 use super::{
     client::{Client, encode},
-    output::{Output, show},
-    progress,
+    output::{Output, count, show},
 };
 
-/// Records in one request: a few megabytes at most.
-const CHUNK_BYTES: usize = 2 * 1024 * 1024;
-const CHUNK_RECORDS: usize = 5_000;
+#[derive(clap::Args)]
+pub(super) struct TopicsArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List the topics.
+    List,
+    /// Create a topic. Deploying a pipeline creates the topics of its file by itself.
+    Create(CreateArgs),
+    /// Delete a topic and its records. No pipeline may use it.
+    Delete(DeleteArgs),
+}
 
 #[derive(clap::Args)]
-pub(super) struct SendArgs {
+struct CreateArgs {
     /// The topic.
     topic: String,
-    /// Values; without any, and without a file, lines of standard input.
-    values: Vec<String>,
-    /// A file with one value a line.
-    #[arg(short, long, conflicts_with = "values")]
-    file: Option<PathBuf>,
-    /// The key of the value (one value only).
-    #[arg(short, long)]
-    key: Option<String>,
-    /// Lines are objects `{key?, value, timestamp?, headers?}` instead of bare values.
+    /// How many partitions, fixed for ever; by default the server's choice.
     #[arg(long)]
-    envelope: bool,
+    partitions: Option<u32>,
 }
 
 #[derive(clap::Args)]
-pub(super) struct TailArgs {
+struct DeleteArgs {
     /// The topic.
     topic: String,
-    /// Where to begin: `latest`, `earliest` or an offset (of every partition).
-    #[arg(long, default_value = "latest")]
-    from: String,
-    /// Stop after so many records.
-    #[arg(short = 'n', long)]
-    count: Option<u64>,
 }
 
-pub(super) async fn send(client: &Client, args: &SendArgs, out: &Output) -> Result<()> {
-    let path = format!("/topics/{}/records", encode(&args.topic));
-    if let Some(key) = &args.key {
-        let [value] = args.values.as_slice() else {
-            bail!("--key goes with exactly one value");
-        };
-        let request = client
-            .request(Method::POST, &path)
-            .header("content-type", "application/octet-stream")
-            .header("x-weir-key", key)
-            .body(value.clone());
-        let answer = client.json(request).await?;
-        out.answer(&answer, |_| "1 record".into());
-        return Ok(());
+pub(super) async fn topics(client: &Client, args: &TopicsArgs, out: &Output) -> Result<()> {
+    match &args.command {
+        None | Some(Command::List) => list(client, out).await,
+        Some(Command::Create(args)) => create(client, args, out).await,
+        Some(Command::Delete(args)) => delete(client, &args.topic, out).await,
     }
+}
 
-    let path = if args.envelope { format!("{path}?envelope=true") } else { path };
-    let (lines, length): (Box<dyn std::io::BufRead>, u64) = if !args.values.is_empty() {
-        let text = args.values.join("\n");
-        let length = text.len() as u64;
-        (Box::new(std::io::Cursor::new(text)), length)
-    } else if let Some(file) = &args.file {
-        let open = std::fs::File::open(file)
-            .with_context(|| format!("{} cannot be read", file.display()))?;
-        let length = open.metadata()?.len();
-        (Box::new(std::io::BufReader::new(open)), length)
-    } else {
-        (Box::new(std::io::stdin().lock()), 0)
+async fn list(client: &Client, out: &Output) -> Result<()> {
+    let topics = client.pages("/topics", "topics").await?;
+    out.list(&topics, ["NAME", "PARTITIONS", "RECORDS", "BYTES", "CLOSED"], |topic: &Value| {
+        let closed = if topic["closed"] == true { "yes" } else { "no" };
+        [
+            show(&topic["name"]),
+            show(&topic["partitions"]),
+            show(&topic["records"]),
+            show(&topic["bytes"]),
+            closed.into(),
+        ]
+    })
+}
+
+async fn create(client: &Client, args: &CreateArgs, out: &Output) -> Result<()> {
+    let settings = match args.partitions {
+        Some(partitions) => json!({ "partitions": partitions }),
+        None => json!({}),
     };
-    let bar = progress::bytes("send", length);
-    let mut sent = 0_u64;
-    let mut chunk = String::new();
-    let mut in_chunk = 0;
-    for line in lines.lines() {
-        let line = line?;
-        if line.is_empty() {
-            continue;
-        }
-        bar.inc(line.len() as u64 + 1);
-        chunk.push_str(&line);
-        chunk.push('\n');
-        in_chunk += 1;
-        if chunk.len() >= CHUNK_BYTES || in_chunk >= CHUNK_RECORDS {
-            append(client, &path, std::mem::take(&mut chunk))
-                .await
-                .with_context(|| so_far(sent))?;
-            sent += std::mem::take(&mut in_chunk) as u64;
-        }
-    }
-    if in_chunk > 0 {
-        append(client, &path, chunk).await.with_context(|| so_far(sent))?;
-        sent += in_chunk as u64;
-    }
-    bar.finish_and_clear();
-    out.answer(&serde_json::json!({ "records": sent }), |_| match sent {
-        1 => "1 record".into(),
-        _ => format!("{sent} records"),
+    let path = format!("/topics/{}", encode(&args.topic));
+    let answer = client.ask(client.request(Method::PUT, &path).json(&settings)).await?;
+    let topic: Value = answer.read()?;
+    let partitions = topic["partitions"].as_u64().unwrap_or_default() as usize;
+    out.answer(answer.json(), || {
+        let made = if answer.status == StatusCode::CREATED { "created" } else { "already there" };
+        format!(
+            "{}  {}, {made}",
+            show(&topic["name"]),
+            count(partitions, "partition", "partitions")
+        )
     });
     Ok(())
 }
 
-fn so_far(sent: u64) -> String {
-    format!("the first {sent} records are durable, the rest was not sent")
-}
-
-async fn append(client: &Client, path: &str, lines: String) -> Result<()> {
-    let request = client.request(Method::POST, path).header("content-type", "application/x-ndjson");
-    client.send(request.body(lines)).await?;
+async fn delete(client: &Client, topic: &str, out: &Output) -> Result<()> {
+    let path = format!("/topics/{}", encode(topic));
+    client.ask(client.request(Method::DELETE, &path)).await?;
+    out.answer(json!({ "deleted": topic }).to_string(), || format!("{topic} deleted"));
     Ok(())
-}
-
-pub(super) async fn tail(client: &Client, args: &TailArgs, out: &Output) -> Result<()> {
-    let path = format!("/topics/{}/records?from={}", encode(&args.topic), encode(&args.from));
-    let mut last_id = None::<String>;
-    let mut left = args.count.unwrap_or(u64::MAX);
-    // The server may go away and come back: go on where we were.
-    while left > 0 {
-        let mut request = client.request(Method::GET, &path).header("accept", "text/event-stream");
-        if let Some(id) = &last_id {
-            request = request.header("last-event-id", id);
-        }
-        let mut body = client.send(request).await?.bytes_stream();
-        let mut text = Vec::new();
-        'stream: while let Some(part) = body.next().await {
-            let Ok(part) = part else { break };
-            text.extend_from_slice(&part);
-            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = text.drain(..=end).collect();
-                if let Some(id) = line.strip_prefix(b"id:") {
-                    last_id = Some(String::from_utf8_lossy(id).trim().to_owned());
-                } else if let Some(data) = line.strip_prefix(b"data:") {
-                    let record: Value = serde_json::from_slice(data)?;
-                    out.answer(&record, line_of);
-                    left -= 1;
-                    if left == 0 {
-                        break 'stream;
-                    }
-                }
-            }
-        }
-        if last_id.is_none() && left > 0 {
-            bail!("the server ended the stream");
-        }
-    }
-    Ok(())
-}
-
-fn line_of(record: &Value) -> String {
-    let key = match &record["key"] {
-        Value::Null => String::new(),
-        key => format!("{}  ", show(key)),
-    };
-    format!("{}/{}  {key}{}", record["partition"], record["offset"], record["value"])
 }
