@@ -400,7 +400,7 @@ fn another_format_is_refused_with_what_to_do() {
     let error = open_with(&disk, Options::default()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the data directory has format 7, this program reads format 1: \
+        "the data directory has format 7, this program reads format 2: \
          use the release that wrote it, or begin with an empty directory"
     );
 }
