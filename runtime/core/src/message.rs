@@ -64,15 +64,34 @@ pub enum Message {
         /// Where it is held.
         from: Address,
     },
-    /// The caller wants no more of this call: deadline or cancellation (rule P8).
-    /// Answered by an [`Message::Outcome`] in every case.
+    /// The caller wants no more of this call, or of this send: deadline or
+    /// cancellation (rule P8). Answered by an [`Message::Outcome`] in every case; of a
+    /// send that has ended it is ok and empty.
     Cancel {
-        /// The call. Not yet known to the callee: it never will begin.
+        /// The call or send. Not known to the callee: it never will begin, or if it
+        /// was taken, it has ended.
         id: CallId,
+        /// Is it a send whose [`Message::Taken`] was heard?
+        taken: bool,
         /// `deadline` or `cancelled`: the code of the failure.
         code: String,
         /// Where the outcome goes.
         from: Address,
+    },
+    /// How far is this send, whose [`Message::Taken`] was heard? Answered by
+    /// [`Message::Standing`].
+    Look {
+        /// The send.
+        id: CallId,
+        /// Who asks.
+        from: Address,
+    },
+    /// How far a send is.
+    Standing {
+        /// The send.
+        id: CallId,
+        /// Where it is, or was, held.
+        standing: Standing,
     },
     /// A commit holds the outcome at the caller (of a send: that the outbox row is
     /// gone): the callee may drop its record (rule P9).
@@ -80,6 +99,21 @@ pub enum Message {
         /// The call or send.
         id: CallId,
     },
+}
+
+/// How far a send is at its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is held back until its time.
+    Delayed,
+    /// It waits for its key or for a slot.
+    Waiting,
+    /// It runs.
+    Running,
+    /// An attempt failed; the next is due later.
+    Retrying,
+    /// It is there no more: carried out, or given up as its policy says.
+    Ended,
 }
 
 /// A call or a send.

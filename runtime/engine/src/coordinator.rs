@@ -457,6 +457,13 @@ impl Coordinator {
     }
 }
 
+/// Whoever asks from now on, or has asked and was not heard, gets no answer.
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        self.events.close();
+    }
+}
+
 impl Actor for Coordinator {
     fn name(&self) -> &str {
         &self.name

@@ -12,7 +12,7 @@ use weir_core::{
     clock::Clock,
     guest::GuestFactory,
     ids::{Epoch, InvocationId, NodeId, PipelineName},
-    ingress::{IngressRequest, RequestStatus, Response},
+    ingress::{IngressRequest, Response},
     plan::{NodeKind, Plan},
     rows::Change,
 };
@@ -85,9 +85,6 @@ pub type Watcher = Box<dyn Fn(&Health) + Send + Sync>;
 /// without being called if the pipeline stops before; the request is then kept if it
 /// was committed, and a repeat with its idempotency key finds it.
 pub type Respond = Box<dyn FnOnce(Response) + Send>;
-
-/// Gets how far a request is; `None`: not known, or forgotten.
-pub type StatusDone = Box<dyn FnOnce(Option<RequestStatus>) + Send>;
 
 /// Gets the durable epoch that holds an amendment.
 pub type Amended = Box<dyn FnOnce(Result<Epoch, EngineError>) + Send>;
@@ -185,17 +182,19 @@ impl DomainHandle {
         self.inner.commands.post(Command::Detach(ticket));
     }
 
-    /// Cancels an invocation that came in by a request, and waits for its outcome: it
-    /// may have ended before.
+    /// Cancels an invocation that came in by a request, and waits until that is decided
+    /// and durable: it may have ended before.
     pub fn cancel(&self, invocation: InvocationId, respond: Respond) -> u64 {
-        let ticket = self.attach(invocation, respond);
-        self.inner.commands.post(Command::Cancel(invocation));
+        let ticket = self.ticket();
+        self.inner.commands.post(Command::Cancel(ticket, invocation, respond));
         ticket
     }
 
-    /// How far an invocation is that came in by a request.
-    pub fn request_status(&self, invocation: InvocationId, done: StatusDone) {
-        self.inner.commands.post(Command::Status(invocation, done));
+    /// Asks how far an invocation is that came in by a request.
+    pub fn look(&self, invocation: InvocationId, respond: Respond) -> u64 {
+        let ticket = self.ticket();
+        self.inner.commands.post(Command::Look(ticket, invocation, respond));
+        ticket
     }
 
     /// Discards a dead letter: its row goes, and its key is released if it was

@@ -5,14 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use weir_core::{
     clock::Now,
     ids::{Epoch, InvocationId},
-    ingress::{Ingress, IngressAction, IngressRequest, RequestStatus},
+    ingress::{Ingress, IngressAction, IngressRequest},
     message::{Address, Stamped},
 };
 
 use crate::{
     actor::{Actor, Next, Signal},
     coordinator::{Control, Event},
-    domain::{Respond, StatusDone},
+    domain::Respond,
     mailbox::Mailbox,
     network::Network,
     shared::Shared,
@@ -26,10 +26,10 @@ pub(crate) enum Command {
     Attach(u64, InvocationId, Respond),
     /// An asker has gone.
     Detach(u64),
-    /// Cancel an earlier one.
-    Cancel(InvocationId),
+    /// Cancel an earlier one; answered when that is decided.
+    Cancel(u64, InvocationId, Respond),
     /// How far is it?
-    Status(InvocationId, StatusDone),
+    Look(u64, InvocationId, Respond),
 }
 
 /// The actor.
@@ -77,14 +77,23 @@ impl IngressTask {
                 self.ingress.detach(ticket);
                 Vec::new()
             }
-            Command::Cancel(invocation) => self.ingress.cancel(now, invocation),
-            Command::Status(invocation, done) => {
-                let status: Option<RequestStatus> = self.ingress.status(invocation);
-                done(status);
-                Vec::new()
+            Command::Cancel(ticket, invocation, respond) => {
+                self.askers.insert(ticket, respond);
+                self.ingress.cancel(now, ticket, invocation)
+            }
+            Command::Look(ticket, invocation, respond) => {
+                self.askers.insert(ticket, respond);
+                self.ingress.look(now, ticket, invocation)
             }
         };
         self.carry_out(actions);
+    }
+}
+
+/// Whoever asks from now on, or has asked and was not heard, gets no answer.
+impl Drop for IngressTask {
+    fn drop(&mut self) {
+        self.commands.close();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, sync::Arc};
 
-use weir_core::ids::{Epoch, TopicName};
+use weir_core::ids::{Epoch, Partition, TopicName};
 
 use crate::commit::DomainName;
 
@@ -41,9 +41,17 @@ pub enum StoreError {
         /// Who holds it, as the lock file says.
         by: String,
     },
-    /// There is no topic of this name, or no such partition.
-    #[error("there is no topic `{0}`, or not that partition of it")]
+    /// There is no topic of this name.
+    #[error("there is no topic `{0}`")]
     UnknownTopic(TopicName),
+    /// The topic has no such partition.
+    #[error("there is no partition `{topic}/{partition}`")]
+    UnknownPartition {
+        /// The topic.
+        topic: TopicName,
+        /// The partition.
+        partition: Partition,
+    },
     /// The topic exists with other settings.
     #[error("topic `{topic}` exists with {partitions} partitions")]
     TopicConflict {

@@ -244,7 +244,10 @@ impl Ingest {
                     let chosen = record
                         .partition
                         .map_or_else(|| self.partition(key.map(hash_key), count), |p| p.0 as usize);
-                    let batch = request.batch(&mut appends, chosen).ok_or_else(unknown)?;
+                    let batch = request.batch(&mut appends, chosen).ok_or_else(|| {
+                        let partition = Partition(u32::try_from(chosen).unwrap_or(u32::MAX));
+                        StoreError::UnknownPartition { topic: topic.clone(), partition }
+                    })?;
                     let timestamp = record.timestamp.0;
                     batch.push(Event {
                         timestamp,

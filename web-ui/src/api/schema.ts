@@ -670,8 +670,9 @@ export interface components {
             /** @description The reply of a call. */
             result?: unknown;
             /**
-             * @description `pending`: no outcome yet. `taken`: a send that the operator holds.
-             *     `replied` and `failed`: a call that has ended.
+             * @description `pending`: no outcome yet. Of a call: `replied`, `failed`. Of a send that its
+             *     operator has taken: `delayed`, `waiting` for its key or a slot, `running`,
+             *     `retrying`, `ended` (carried out, or given up as its policy says), `cancelled`.
              */
             status: string;
         };
@@ -1106,11 +1107,11 @@ export interface components {
             balanced: boolean;
             /** @description The source. */
             id: string;
-            /** @description Per partition that it reads or has read, the offset that is read next. */
+            /** @description Per partition of the topic that it reads, the offset that is read next. */
             position: components["schemas"]["SourcePosition"][];
             /**
              * Format: int64
-             * @description Records read.
+             * @description Records read, of this topic and of those that it was given before.
              */
             taken: number;
         };

@@ -24,7 +24,7 @@ pub use self::types::{
 use crate::{
     clock::Now,
     ids::{CallId, Epoch, EventTime, InvocationId},
-    message::{Address, AskKind, Message, Outcome, Stamped},
+    message::{Address, AskKind, Message, Outcome, Stamped, Standing},
     rows::{Change, Table, Writer},
     unit::{DEADLINE, names::Names},
 };
@@ -47,6 +47,8 @@ pub struct Ingress {
     requests: FxHashMap<InvocationId, Request>,
     by_key: HashMap<String, InvocationId>,
     tickets: FxHashMap<u64, InvocationId>,
+    /// Askers who wait to hear from its target how far a send is.
+    lookers: FxHashMap<InvocationId, Vec<u64>>,
     /// Answers that wait for the commit of an epoch.
     held: BTreeMap<Epoch, Vec<(u64, Response)>>,
     forgets: BTreeMap<CallId, (Epoch, Address)>,
@@ -73,6 +75,7 @@ impl Ingress {
             requests: FxHashMap::default(),
             by_key: HashMap::new(),
             tickets: FxHashMap::default(),
+            lookers: FxHashMap::default(),
             held: BTreeMap::new(),
             forgets: BTreeMap::new(),
             kept: Vec::new(),
@@ -253,10 +256,7 @@ impl Ingress {
         self.now = now;
         match self.requests.contains_key(&invocation) {
             true => self.wait_for(ticket, invocation),
-            false => {
-                let message = format!("{invocation} is not known: it was answered, or never was");
-                self.respond(ticket, Response::Unknown { message });
-            }
+            false => self.unknown(ticket, invocation),
         }
         self.finish()
     }
@@ -271,26 +271,61 @@ impl Ingress {
         for held in self.held.values_mut() {
             held.retain(|(waiter, _)| *waiter != ticket);
         }
+        self.lookers.retain(|_, lookers| {
+            lookers.retain(|looker| *looker != ticket);
+            !lookers.is_empty()
+        });
     }
 
     /// Gives up a request that has no outcome yet: what has not begun never will, what
     /// runs is rolled back, what has ended stays (rule P8). So too a send that its
-    /// target holds, for as long as it is known here.
-    pub fn cancel(&mut self, now: Now, invocation: InvocationId) -> Vec<IngressAction> {
+    /// target holds, for as long as it is known here. The asker is told once it is
+    /// decided and durable; how, [`Ingress::look`] tells.
+    pub fn cancel(
+        &mut self,
+        now: Now,
+        ticket: u64,
+        invocation: InvocationId,
+    ) -> Vec<IngressAction> {
         self.now = now;
-        self.give_up(invocation, "cancelled");
+        match self.requests.get_mut(&invocation) {
+            Some(request) if request.is_open() || request.is_taken() => {
+                request.waiters.push(ticket);
+                self.tickets.insert(ticket, invocation);
+                self.give_up(invocation, "cancelled");
+            }
+            Some(_) => self.tell(ticket, invocation),
+            None => self.unknown(ticket, invocation),
+        }
         self.finish()
     }
 
-    /// How far a request is; `None`: not known, or forgotten.
-    #[must_use]
-    pub fn status(&self, invocation: InvocationId) -> Option<RequestStatus> {
-        Some(match &self.requests.get(&invocation)?.state {
-            State::Asked => RequestStatus::Pending,
-            State::Answered { outcome: None, .. } => RequestStatus::Taken,
-            State::Answered { outcome: Some(Ok(_)), .. } => RequestStatus::Replied,
-            State::Answered { outcome: Some(Err(_)), .. } => RequestStatus::Failed,
-        })
+    /// How far is a request? Of a send its target is asked. That something has ended
+    /// is told once it is durable.
+    pub fn look(&mut self, now: Now, ticket: u64, invocation: InvocationId) -> Vec<IngressAction> {
+        self.now = now;
+        let Some(request) = self.requests.get(&invocation) else {
+            self.unknown(ticket, invocation);
+            return self.finish();
+        };
+        match (&request.state, request.kind) {
+            (State::Asked, _) => self.respond_standing(ticket, invocation, RequestStatus::Pending),
+            (State::Answered { outcome: None, .. }, _) => {
+                let (to, from) = (request.made.to, Address::ingress());
+                self.lookers.entry(invocation).or_default().push(ticket);
+                self.post(to, Message::Look { id: request::call_id(invocation), from });
+            }
+            (State::Answered { outcome: Some(outcome), epoch, .. }, kind) => {
+                let status = match (outcome, kind) {
+                    (Ok(_), _) => RequestStatus::Replied,
+                    (Err(_), AskKind::Call) => RequestStatus::Failed,
+                    (Err(_), AskKind::Send { .. }) => RequestStatus::Cancelled,
+                };
+                let epoch = *epoch;
+                self.hold(epoch, ticket, Response::Standing { invocation, status });
+            }
+        }
+        self.finish()
     }
 
     /// Has it anything that the next barrier would hand over, or answers that wait for
@@ -334,8 +369,12 @@ impl Ingress {
                 self.answered(id, from, stamped.epoch, Some(outcome))
             }
             Message::Taken { id, from } => self.answered(id, from, stamped.epoch, None),
+            Message::Standing { id, standing } => self.stands(id.caller, standing),
             // Nobody asks ingress for anything.
-            Message::Ask(_) | Message::Cancel { .. } | Message::Forget { .. } => {}
+            Message::Ask(_)
+            | Message::Cancel { .. }
+            | Message::Look { .. }
+            | Message::Forget { .. } => {}
         }
     }
 
@@ -358,9 +397,10 @@ impl Ingress {
             self.deadlines.remove(&(due, id));
         }
         request.cancelled = true;
-        let to = request.made.to;
+        let (to, taken) = (request.made.to, request.is_taken());
         let cancel = Message::Cancel {
             id: request::call_id(id),
+            taken,
             code: code.into(),
             from: Address::ingress(),
         };
@@ -369,6 +409,11 @@ impl Ingress {
 
     fn answered(&mut self, call: CallId, from: Address, epoch: Epoch, outcome: Option<Outcome>) {
         let id = call.caller;
+        if let Some(outcome) = &outcome
+            && self.requests.get(&id).is_some_and(Request::is_taken)
+        {
+            return self.decided(call, from, outcome.clone());
+        }
         let Some(request) = self.requests.get_mut(&id).filter(|request| request.is_open()) else {
             if !self.forgets.contains_key(&call) {
                 self.post(from, Message::Forget { id: call });
@@ -384,8 +429,12 @@ impl Ingress {
         let (must_wait, is_kept) =
             (request.stored || request.cancelled, request.idempotency.is_some());
         let at = if is_kept { self.epoch } else { epoch };
+        // Who cancelled a send in the meantime waits for what comes of that.
+        let waiters = match request.cancelled && is_kept && outcome.is_none() {
+            true => Vec::new(),
+            false => std::mem::take(&mut request.waiters),
+        };
         request.state = State::Answered { outcome, at: self.now.wall, epoch: at };
-        let waiters = std::mem::take(&mut request.waiters);
         if must_wait || is_kept {
             self.forgets.insert(call, (self.epoch, from));
         } else {
@@ -398,6 +447,48 @@ impl Ingress {
         } else {
             self.drop_request(id);
         }
+    }
+
+    /// What came of the cancel of a send that its target had taken: it is cancelled, or
+    /// has ended before.
+    fn decided(&mut self, call: CallId, from: Address, outcome: Outcome) {
+        let (id, running) = (call.caller, self.epoch);
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        let waiters = std::mem::take(&mut request.waiters);
+        if let (Err(_), State::Answered { outcome: decided, epoch, .. }) =
+            (&outcome, &mut request.state)
+        {
+            *decided = Some(outcome);
+            *epoch = running;
+            self.dirty.push(id);
+        }
+        self.forgets.insert(call, (running, from));
+        for ticket in waiters {
+            self.tickets.remove(&ticket);
+            self.hold(running, ticket, Response::Accepted { invocation: id });
+        }
+    }
+
+    /// The target of a send says how far it is.
+    fn stands(&mut self, invocation: InvocationId, standing: Standing) {
+        for ticket in self.lookers.remove(&invocation).unwrap_or_default() {
+            let status = RequestStatus::Sent(standing);
+            match standing {
+                Standing::Ended => {
+                    self.hold(self.epoch, ticket, Response::Standing { invocation, status })
+                }
+                _ => self.respond_standing(ticket, invocation, status),
+            }
+        }
+    }
+
+    fn respond_standing(&mut self, ticket: u64, invocation: InvocationId, status: RequestStatus) {
+        self.respond(ticket, Response::Standing { invocation, status });
+    }
+
+    fn unknown(&mut self, ticket: u64, invocation: InvocationId) {
+        let message = format!("{invocation} is not known: it was answered, or never was");
+        self.respond(ticket, Response::Unknown { message });
     }
 
     /// An asker waits for the end of a request; of a send, for it to be held.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::{
     failure::Failure,
     ids::{InvocationId, NodeId},
-    message::Stamped,
+    message::{Stamped, Standing},
     unit::Target,
 };
 
@@ -105,6 +105,13 @@ pub enum Response {
         /// Calls that stay done, for people.
         done: Vec<String>,
     },
+    /// How far it is, to who asked only for that.
+    Standing {
+        /// Its id.
+        invocation: InvocationId,
+        /// How far.
+        status: RequestStatus,
+    },
     /// The same idempotency key came with another body.
     Conflict,
     /// Neither was a key given nor has the value one.
@@ -117,13 +124,14 @@ pub enum Response {
 }
 
 /// How far a request is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStatus {
     /// A call that has no outcome yet, or a send that its target does not hold yet.
     Pending,
-    /// A send that its target holds.
-    Taken,
+    /// A send that its target holds, or held: see [`Standing`].
+    Sent(Standing),
+    /// A send that was cancelled before it ended: it leaves nothing.
+    Cancelled,
     /// A call that gave a reply.
     Replied,
     /// A call that failed.

@@ -1,6 +1,8 @@
 //! Calls and sends that others make here. What becomes of one is decided here and
 //! nowhere else (rule P8).
 
+use bytes::Bytes;
+
 use super::{
     Unit,
     item::{Asked, End, Entry, Item, Phase, Stored},
@@ -9,7 +11,7 @@ use crate::{
     failure::Failure,
     guest::Cause,
     ids::{CallId, EventTime, InvocationId, KeyGroup, hash_key},
-    message::{Address, Ask, AskKind, CallFailure, Message},
+    message::{Address, Ask, AskKind, CallFailure, Message, Standing},
     plan::Runs,
 };
 
@@ -36,18 +38,32 @@ impl Unit {
     }
 
     /// The caller wants no more of a call or send.
-    pub(super) fn cancelled(&mut self, at: KeyGroup, call: CallId, code: String, from: Address) {
-        if self.answers.get(call).is_some() {
-            return self.tell(call);
+    pub(super) fn cancelled(
+        &mut self,
+        at: KeyGroup,
+        call: CallId,
+        taken: bool,
+        code: String,
+        from: Address,
+    ) {
+        if let Some(answer) = self.answers.get(call) {
+            return match answer.outcome {
+                Some(_) => self.tell(call),
+                None => self.has_ended(at, call, from),
+            };
         }
         let Some(id) = self.asks.get(&call).copied() else {
-            // It is not known: it never will begin.
-            return self.entomb(at, call, &code, from);
+            return match taken {
+                true => self.has_ended(at, call, from),
+                // It never will begin.
+                false => self.entomb(at, call, &code, from),
+            };
         };
         let Some(item) = self.items.get(id) else { return };
         match &item.phase {
-            // What ended well is not undone; its outcome is on its way.
-            Phase::Ending(End::Replied(_)) => {}
+            // What ended well is not undone; the outcome of a call is on its way.
+            Phase::Ending(End::Replied(_)) if item.call().is_some() => {}
+            Phase::Ending(End::Replied(_)) => self.has_ended(at, call, from),
             Phase::Ending(_) => self.items.set_phase(id, Phase::Ending(End::Cancelled(code))),
             Phase::Running => {
                 self.out.push(super::Action::Cancel(id));
@@ -70,6 +86,18 @@ impl Unit {
                 self.rolled_back(id, &code, false);
             }
         }
+    }
+
+    /// How far is a send that was taken here?
+    pub(super) fn looked_at(&mut self, call: CallId, from: Address) {
+        let held = self.asks.get(&call).and_then(|id| self.items.get(*id));
+        let standing = held.map_or(Standing::Ended, |item| match item.phase {
+            Phase::Delayed => Standing::Delayed,
+            Phase::Queued | Phase::Ready => Standing::Waiting,
+            Phase::Running | Phase::Ending(_) => Standing::Running,
+            Phase::Retrying { .. } => Standing::Retrying,
+        });
+        self.post(from, Message::Standing { id: call, standing });
     }
 
     /// A commit holds the outcome where the call came from.
@@ -214,6 +242,12 @@ impl Unit {
             None => Message::Taken { id: call, from },
         };
         self.post(answer.from, message);
+    }
+
+    /// A send that is to be cancelled has ended before.
+    fn has_ended(&mut self, at: KeyGroup, call: CallId, to: Address) {
+        let from = self.address(at);
+        self.post(to, Message::Outcome { id: call, from, outcome: Ok(Bytes::new()) });
     }
 
     /// A tombstone: a call that was cancelled before it came.

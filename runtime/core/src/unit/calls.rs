@@ -125,7 +125,10 @@ impl Unit {
         match &call.made {
             Some(made) => {
                 let to = made.to;
-                self.post(to, Message::Cancel { id: call_id, code: code.into(), from });
+                self.post(
+                    to,
+                    Message::Cancel { id: call_id, taken: false, code: code.into(), from },
+                );
             }
             None => {
                 let failure = Failure::terminal(code, "it was never asked for");

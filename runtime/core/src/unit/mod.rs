@@ -348,7 +348,12 @@ impl Unit {
         }
         match stamped.message {
             Message::Ask(ask) => self.asked(ask),
-            Message::Cancel { id, code, from } => self.cancelled(stamped.to.group, id, code, from),
+            Message::Cancel { id, taken, code, from } => {
+                self.cancelled(stamped.to.group, id, taken, code, from)
+            }
+            Message::Look { id, from } => self.looked_at(id, from),
+            // Nobody here asks for it.
+            Message::Standing { .. } => {}
             Message::Forget { id } => self.forget(id),
             Message::Outcome { id, from, outcome } => self.outcome(id, from, outcome),
             Message::Taken { id, from } => self.taken(id, from),

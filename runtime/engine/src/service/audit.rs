@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, sync::Weak, time::Duration};
 
 use weir_core::{
-    ids::{Epoch, NodeId, PipelineName},
+    ids::{Epoch, NodeId, PipelineName, TopicName},
     plan::{NodeKind, Plan},
     rows::{self, PositionOf, PositionRow, Range},
     unit::Counts,
@@ -72,9 +72,9 @@ pub struct AuditEdge {
 pub struct AuditSource {
     /// The source.
     pub id: String,
-    /// Per partition that it reads or has read, the offset that is read next.
+    /// Per partition of the topic that it reads, the offset that is read next.
     pub position: Vec<(PositionOf, PositionRow)>,
-    /// Records read.
+    /// Records read, of this topic and of those that it was given before.
     pub taken: u64,
     /// Does it add up?
     pub balanced: bool,
@@ -184,7 +184,8 @@ pub(super) fn read(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Au
         let from = first_table();
         let rows = store.scan(&domain, &from, Some(&rows::dead_letters().from), usize::MAX)?;
         if store.last_epoch(&domain) == epoch {
-            return add_up(epoch, &rows.into_iter().collect(), plan);
+            let topic_id = |name: &TopicName| store.topic(name).map(|topic| topic.id);
+            return add_up(epoch, &rows.into_iter().collect(), plan, topic_id);
         }
     }
     Err(Error::Unavailable(
@@ -194,13 +195,20 @@ pub(super) fn read(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Au
 
 type Table = BTreeMap<Vec<u8>, bytes::Bytes>;
 
-fn add_up(epoch: Epoch, table: &Table, plan: &Plan) -> Result<Audit, Error> {
+fn add_up(
+    epoch: Epoch,
+    table: &Table,
+    plan: &Plan,
+    topic_id: impl Fn(&TopicName) -> Option<u64>,
+) -> Result<Audit, Error> {
     let mut audit =
         Audit { balanced: true, epoch, operators: vec![], edges: vec![], sources: vec![] };
     for node in &plan.nodes {
         match &node.kind {
             NodeKind::Operator(_) => audit.operators.push(operator(table, &node.id)?),
-            NodeKind::Source(_) => audit.sources.push(source(table, &node.id)?),
+            NodeKind::Source(reads) => {
+                audit.sources.push(source(table, &node.id, topic_id(&reads.topic))?);
+            }
             NodeKind::Sink(_) => {}
         }
     }
@@ -238,13 +246,15 @@ fn operator(table: &Table, id: &NodeId) -> Result<AuditOperator, Error> {
     Ok(AuditOperator { id: id.to_string(), counts, waiting, balanced: counts.balanced(waiting) })
 }
 
-fn source(table: &Table, id: &NodeId) -> Result<AuditSource, Error> {
-    let position = within(table, rows::positions_of(id))
+/// `topic`: the id of the one that it reads.
+fn source(table: &Table, id: &NodeId, topic: Option<u64>) -> Result<AuditSource, Error> {
+    let mut position = within(table, rows::positions_of(id))
         .map(|(key, value)| rows::position(key, value).map_err(unreadable))
         .collect::<Result<Vec<_>, _>>()?;
     let balanced =
         position.iter().all(|(_, row)| row.start.0.checked_add(row.read) == Some(row.next.0));
     let taken = position.iter().map(|(_, row)| row.read).sum();
+    position.retain(|(of, _)| Some(of.id) == topic);
     Ok(AuditSource { id: id.to_string(), position, taken, balanced })
 }
 

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{domain::DomainHandle, error::EngineError};
 
-/// How long a cancel waits for the outcome.
-const CANCEL: Duration = Duration::from_secs(5);
+/// How long an outcome that should be there soon is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A call of a handler, to be waited for.
 pub type CallRequest = Request<Option<Duration>>;
@@ -162,62 +162,50 @@ impl Engine {
             status,
             outcome,
         };
-        let (sender, answer) = oneshot::channel();
-        handle.request_status(
-            id,
-            Box::new(move |status| {
-                let _ = sender.send(status);
-            }),
-        );
-        let status =
-            answer.await.map_err(|_| gone())?.ok_or_else(|| Error::not_found("invocation", id))?;
-        if status == RequestStatus::Taken
-            || (status == RequestStatus::Pending && patience.is_none())
-        {
+        let mut status = look(&handle, id).await?;
+        let has_outcome = match status {
+            RequestStatus::Pending => patience.is_some(),
+            RequestStatus::Replied | RequestStatus::Failed => true,
+            RequestStatus::Sent(_) | RequestStatus::Cancelled => false,
+        };
+        if !has_outcome {
             return Ok(view(status, None));
         }
-        let (sender, answer) = oneshot::channel();
-        let ticket = handle.attach(
-            id,
-            Box::new(move |response| {
-                let _ = sender.send(response);
-            }),
-        );
-        let patience = patience.unwrap_or(Duration::from_secs(5));
-        match tokio::time::timeout(patience, wait(&handle, ticket, answer)).await {
+        let patience = patience.unwrap_or(PATIENCE);
+        let outcome = asked(&handle, |respond| handle.attach(id, respond));
+        match tokio::time::timeout(patience, outcome).await {
             Err(_) => Ok(view(status, None)),
             Ok(response) => match response? {
                 Response::Reply { value, .. } => Ok(view(RequestStatus::Replied, Some(Ok(value)))),
                 Response::Failed { failure, .. } => {
                     Ok(view(RequestStatus::Failed, Some(Err(failure))))
                 }
-                Response::Accepted { .. } => Ok(view(RequestStatus::Taken, None)),
-                Response::Conflict | Response::NoKey | Response::Unknown { .. } => {
-                    Err(Error::not_found("invocation", id))
+                Response::Accepted { .. } => {
+                    status = look(&handle, id).await?;
+                    Ok(view(status, None))
                 }
+                Response::Standing { .. }
+                | Response::Conflict
+                | Response::NoKey
+                | Response::Unknown { .. } => Err(Error::not_found("invocation", id)),
             },
         }
     }
 
     /// Cancels an invocation that was begun from outside: one that has not begun
-    /// never will, one that runs is rolled back, one that has ended counts.
+    /// never will, one that runs is rolled back, one that has ended counts. The answer
+    /// comes when that is decided and durable, or after a while with how far it is.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::WrongStatus`].
     pub async fn cancel(&self, id: InvocationId) -> Result<InvocationView, Error> {
         let handle = open(&*self.pipeline_of(id)?)?;
-        // So that an unknown one is told apart.
-        self.invocation(id, None).await?;
-        let (sender, answer) = oneshot::channel();
-        let ticket = handle.cancel(
-            id,
-            Box::new(move |response| {
-                let _ = sender.send(response);
-            }),
-        );
-        // A send that its target holds has no outcome that would come here.
-        let _ = tokio::time::timeout(CANCEL, wait(&handle, ticket, answer)).await;
-        self.invocation(id, None).await
+        let decided = asked(&handle, |respond| handle.cancel(id, respond));
+        match tokio::time::timeout(PATIENCE, decided).await {
+            Ok(Ok(Response::Unknown { .. })) => Err(Error::not_found("invocation", id)),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(_)) | Err(_) => self.invocation(id, None).await,
+        }
     }
 
     fn pipeline_of(&self, id: InvocationId) -> Result<Arc<Pipeline>, Error> {
@@ -226,6 +214,26 @@ impl Engine {
             self.all().into_iter().find(|pipeline| pipeline.incarnation() == Some(incarnation));
         found.ok_or_else(|| Error::not_found("invocation", id))
     }
+}
+
+/// How far is it?
+async fn look(handle: &DomainHandle, id: InvocationId) -> Result<RequestStatus, Error> {
+    match asked(handle, |respond| handle.look(id, respond)).await? {
+        Response::Standing { status, .. } => Ok(status),
+        _ => Err(Error::not_found("invocation", id)),
+    }
+}
+
+/// Asks and waits for the answer.
+async fn asked(
+    handle: &DomainHandle,
+    ask: impl FnOnce(crate::domain::Respond) -> u64,
+) -> Result<Response, Error> {
+    let (sender, answer) = oneshot::channel();
+    let ticket = ask(Box::new(move |response| {
+        let _ = sender.send(response);
+    }));
+    wait(handle, ticket, answer).await
 }
 
 /// Waits for an answer; whoever stops waiting is taken off the list.
@@ -297,7 +305,7 @@ fn refusal(operator: &str, response: Response) -> Error {
         Response::Conflict => Error::IdempotencyConflict,
         Response::NoKey => Error::NoKey { operator: operator.into() },
         Response::Unknown { message } => Error::BadRequest(message),
-        Response::Accepted { .. } | Response::Reply { .. } => {
+        Response::Accepted { .. } | Response::Reply { .. } | Response::Standing { .. } => {
             Error::Defect("the answer does not fit the question".into())
         }
     }

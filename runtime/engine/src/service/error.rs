@@ -140,6 +140,9 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::UnknownTopic(topic) => Self::not_found("topic", topic),
+            StoreError::UnknownPartition { topic, partition } => {
+                Self::not_found("partition", format!("{topic}/{partition}"))
+            }
             StoreError::IdempotencyConflict => Self::IdempotencyConflict,
             StoreError::ModuleConflict { name, version, digest } => {
                 Self::ModuleConflict { name, version, digest: digest.to_string() }

@@ -242,7 +242,7 @@ impl Position {
         }
         match (only, position.0.is_empty()) {
             (Some(only), true) => {
-                Err(Error::not_found("partition", format!("{only} of topic {}", info.name)))
+                Err(Error::not_found("partition", format!("{}/{only}", info.name)))
             }
             _ => Ok(position),
         }

@@ -54,9 +54,9 @@ pub struct EdgeAudit {
 pub struct SourceAudit {
     /// The source.
     pub id: String,
-    /// Per partition that it reads or has read, the offset that is read next.
+    /// Per partition of the topic that it reads, the offset that is read next.
     pub position: Vec<SourcePosition>,
-    /// Records read.
+    /// Records read, of this topic and of those that it was given before.
     pub taken: u64,
     /// Is, in each partition, begin + read = position?
     pub balanced: bool,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use weir_core::ingress::RequestStatus;
+use weir_core::{ingress::RequestStatus, message::Standing};
 use weir_engine::service::InvocationView;
 
 use super::payload::Value;
@@ -22,8 +22,9 @@ pub struct Invocation {
     pub id: String,
     /// Its pipeline.
     pub pipeline: String,
-    /// `pending`: no outcome yet. `taken`: a send that the operator holds.
-    /// `replied` and `failed`: a call that has ended.
+    /// `pending`: no outcome yet. Of a call: `replied`, `failed`. Of a send that its
+    /// operator has taken: `delayed`, `waiting` for its key or a slot, `running`,
+    /// `retrying`, `ended` (carried out, or given up as its policy says), `cancelled`.
     pub status: &'static str,
     /// The reply of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,12 @@ impl From<InvocationView> for Invocation {
             pipeline: view.pipeline.to_string(),
             status: match view.status {
                 RequestStatus::Pending => "pending",
-                RequestStatus::Taken => "taken",
+                RequestStatus::Sent(Standing::Delayed) => "delayed",
+                RequestStatus::Sent(Standing::Waiting) => "waiting",
+                RequestStatus::Sent(Standing::Running) => "running",
+                RequestStatus::Sent(Standing::Retrying) => "retrying",
+                RequestStatus::Sent(Standing::Ended) => "ended",
+                RequestStatus::Cancelled => "cancelled",
                 RequestStatus::Replied => "replied",
                 RequestStatus::Failed => "failed",
             },

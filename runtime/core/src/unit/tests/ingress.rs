@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use super::{Program, World, sends::stock};
 use crate::{
+    ids::InvocationId,
     ingress::{Idempotency, IngressKind, IngressRequest, RequestStatus, Response},
-    message::Message,
+    message::{Message, Standing},
 };
 
 fn call(ticket: u64, handler: &str, idempotency: Option<(&str, u8)>) -> IngressRequest {
@@ -25,6 +26,16 @@ fn call(ticket: u64, handler: &str, idempotency: Option<(&str, u8)>) -> IngressR
 
 fn send(ticket: u64, delay: Option<Duration>) -> IngressRequest {
     IngressRequest { kind: IngressKind::Send { delay }, ..call(ticket, "ship", None) }
+}
+
+/// How far it is, once that may be told.
+fn standing(world: &mut World, invocation: InvocationId) -> RequestStatus {
+    world.responses.clear();
+    world.with_ingress(|ingress, now| ingress.look(now, 99, invocation)).settle().commit();
+    match world.responses[..] {
+        [(99, Response::Standing { status, .. })] => status,
+        ref other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -118,7 +129,7 @@ fn an_accepted_send_is_delivered_whatever_happens() {
     let Some((1, Response::Accepted { invocation })) = world.responses.first().cloned() else {
         panic!()
     };
-    assert_eq!(world.ingress().status(invocation), Some(RequestStatus::Pending));
+    assert_eq!(standing(&mut world, invocation), RequestStatus::Pending);
     world.crash().settle().finished();
     assert_eq!(world.counter("stock", "sku"), 1);
 }
@@ -135,7 +146,7 @@ fn a_delayed_send_can_be_cancelled_before_its_time() {
         panic!()
     };
     world
-        .with_ingress(|ingress, now| ingress.cancel(now, invocation))
+        .with_ingress(|ingress, now| ingress.cancel(now, 2, invocation))
         .let_go()
         .pass(10_000)
         .finished();
@@ -156,13 +167,62 @@ fn a_send_that_its_target_holds_can_be_cancelled_too() {
     let Some((1, Response::Accepted { invocation })) = world.responses.first().cloned() else {
         panic!()
     };
-    assert_eq!(world.ingress().status(invocation), Some(RequestStatus::Taken));
+    assert_eq!(standing(&mut world, invocation), RequestStatus::Sent(Standing::Delayed));
     assert_eq!(world.figures("stock").delayed, 1);
-    world.with_ingress(|ingress, now| ingress.cancel(now, invocation)).settle().pass(10_000).rest();
+    world.responses.clear();
+    world.with_ingress(|ingress, now| ingress.cancel(now, 2, invocation)).settle();
+    assert!(world.responses.is_empty(), "it is told when a commit holds it");
+    world.commit();
+    assert!(matches!(world.responses[..], [(2, Response::Accepted { .. })]));
+    assert_eq!(standing(&mut world, invocation), RequestStatus::Cancelled);
+    world.crash().settle().pass(10_000).rest();
     assert_eq!((world.counter("stock", "sku"), world.figures("stock").waiting), (0, 0));
+    assert_eq!(standing(&mut world, invocation), RequestStatus::Cancelled);
     // Cancelled again, or after its end, it leaves nothing behind.
-    world.with_ingress(|ingress, now| ingress.cancel(now, invocation)).rest();
+    world.with_ingress(|ingress, now| ingress.cancel(now, 3, invocation)).rest();
     assert_eq!(world.tables().keys().copied().collect::<Vec<_>>(), ["requests"]);
+}
+
+#[test]
+fn a_send_that_has_ended_says_so_and_is_not_cancelled() {
+    let mut world = World::new(vec![stock()]);
+    let named = Some(Idempotency { key: "k".into(), body: [0; 16] });
+    world.request(IngressRequest { idempotency: named, ..send(1, None) }).settle().commit().rest();
+    let Some((1, Response::Accepted { invocation })) = world.responses.first().cloned() else {
+        panic!()
+    };
+    let ended = RequestStatus::Sent(Standing::Ended);
+    assert_eq!(standing(&mut world, invocation), ended);
+    world.responses.clear();
+    world.with_ingress(|ingress, now| ingress.cancel(now, 2, invocation)).settle().commit();
+    assert!(matches!(world.responses[..], [(2, Response::Accepted { .. })]));
+    assert_eq!(standing(&mut world, invocation), ended);
+    assert_eq!(world.counter("stock", "sku"), 1);
+    world.rest();
+    assert_eq!(world.tables().keys().copied().collect::<Vec<_>>(), ["requests"]);
+}
+
+#[test]
+fn a_send_is_cancelled_while_word_of_its_taking_is_on_its_way() {
+    let mut world = World::new(vec![stock()]);
+    let named = Some(Idempotency { key: "k".into(), body: [0; 16] });
+    let delayed = send(1, Some(Duration::from_secs(9)));
+    world
+        .hold(|message| matches!(message, Message::Taken { .. }))
+        .request(IngressRequest { idempotency: named, ..delayed })
+        .settle()
+        .commit();
+    let Some((1, Response::Accepted { invocation })) = world.responses.first().cloned() else {
+        panic!()
+    };
+    world.responses.clear();
+    world.with_ingress(|ingress, now| ingress.cancel(now, 2, invocation)).let_go().settle();
+    assert!(world.responses.is_empty());
+    world.commit();
+    assert!(matches!(world.responses[..], [(2, Response::Accepted { .. })]));
+    assert_eq!(standing(&mut world, invocation), RequestStatus::Cancelled);
+    world.pass(10_000).rest();
+    assert_eq!(world.counter("stock", "sku"), 0);
 }
 
 #[test]

@@ -467,10 +467,6 @@ impl World {
         self
     }
 
-    pub(super) fn ingress(&self) -> &Ingress {
-        &self.ingress
-    }
-
     pub(super) fn figures(&self, operator: &str) -> UnitFigures {
         self.nodes[self.node(operator)].unit.lock().unwrap().figures()
     }

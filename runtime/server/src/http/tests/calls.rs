@@ -112,7 +112,7 @@ async fn a_send_is_held_when_it_is_answered_and_then_done() {
     let id = answer.json()["invocation"].as_str().unwrap().to_owned();
     server.until("/v1/topics/out", |topic| topic["records"] == 1).await;
     let status = server.get(&format!("/v1/invocations/{id}")).await;
-    assert_eq!(status.json()["status"], "taken", "{}", status.text());
+    assert_eq!(status.json()["status"], "ended", "{}", status.text());
     let unknown = format!("/v1/invocations/inv_{}", "0".repeat(32));
     assert_eq!(server.get(&unknown).await.problem(), problem(404, "unknown-invocation"));
 }
@@ -165,6 +165,22 @@ async fn a_send_that_waits_can_be_cancelled() {
     let server = server().await;
     let answer = call(&server, "send/calls/echo/echo?key=a&delay=1h", "7").await;
     let id = answer.json()["invocation"].as_str().unwrap().to_owned();
-    let cancelled = server.post(&format!("/v1/invocations/{id}/cancel"), "", "").await;
-    assert_eq!(cancelled.status, 200, "{}", cancelled.text());
+    let path = format!("/v1/invocations/{id}");
+    assert_eq!(server.get(&path).await.json()["status"], "delayed");
+    for _ in 0..2 {
+        let cancelled = server.post(&format!("{path}/cancel"), "", "").await;
+        assert_eq!(cancelled.status, 200, "{}", cancelled.text());
+        assert_eq!(cancelled.json()["status"], "cancelled");
+    }
+    assert_eq!(server.get(&path).await.json()["status"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_send_that_has_ended_says_so_and_cannot_be_cancelled() {
+    let server = server().await;
+    let answer = call(&server, "send/calls/echo/echo?key=a", "7").await;
+    let path = format!("/v1/invocations/{}", answer.json()["invocation"].as_str().unwrap());
+    server.until(&path, |invocation| invocation["status"] == "ended").await;
+    let cancelled = server.post(&format!("{path}/cancel"), "", "").await;
+    assert_eq!(cancelled.json()["status"], "ended", "{}", cancelled.text());
 }
