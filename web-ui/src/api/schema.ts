@@ -1230,6 +1230,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_metrics: {
@@ -1247,6 +1256,15 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1268,6 +1286,15 @@ export interface operations {
             };
             /** @description `errors` says what has not. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1357,6 +1384,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_invocation: {
@@ -1389,6 +1425,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     cancel_invocation: {
@@ -1412,6 +1457,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1450,6 +1504,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_modules: {
@@ -1472,6 +1535,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModuleList"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1539,6 +1611,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     check_module: {
@@ -1573,6 +1654,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_module: {
@@ -1596,6 +1686,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1640,6 +1739,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_module_bytes: {
@@ -1663,6 +1771,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1694,6 +1811,15 @@ export interface operations {
                     "application/json": components["schemas"]["PipelineList"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_pipeline: {
@@ -1716,6 +1842,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1786,6 +1921,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     delete_pipeline: {
@@ -1825,6 +1969,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_audit: {
@@ -1847,6 +2000,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1890,6 +2052,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     discard_dead_letter: {
@@ -1912,6 +2083,15 @@ export interface operations {
                 content?: never;
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1958,6 +2138,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_state: {
@@ -1983,6 +2172,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2020,6 +2218,15 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2065,6 +2272,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_revisions: {
@@ -2094,6 +2310,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     stop_pipeline: {
@@ -2116,6 +2341,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2186,6 +2420,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_topics: {
@@ -2210,6 +2453,15 @@ export interface operations {
                     "application/json": components["schemas"]["TopicList"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_topic: {
@@ -2232,6 +2484,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2282,6 +2543,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     delete_topic: {
@@ -2311,6 +2581,15 @@ export interface operations {
             };
             /** @description Pipelines use it. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2353,6 +2632,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2442,6 +2730,15 @@ export interface operations {
             };
             /** @description The disk is full. */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: too large (413), too many (429), stopping (503), no space (507). */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -522,3 +522,50 @@ proptest! {
         let _ = read(&text);
     }
 }
+
+#[test]
+fn the_page_on_pipeline_files_shows_files_that_are_right_and_names_every_field() {
+    let page = include_str!("../../../../docs/pipeline-file.md");
+    let files: Vec<_> = page
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("```").map(|(file, _)| file))
+        .collect();
+    assert_eq!(files.len(), 2);
+    for file in files {
+        assert_eq!(read(file).diagnostics, [], "{file}");
+    }
+    let unknown = "{ pipeline: p, sources: { a: { x: 1 } }, sinks: { b: { x: 1 } }, \
+        operators: { c: { x: 1, retry: { x: 1 }, limits: { x: 1 } } } }";
+    let refused = read(unknown).diagnostics;
+    assert_eq!(refused.iter().filter(|problem| problem.code == "unknown-field").count(), 5);
+    for field in [
+        "topic",
+        "partitions",
+        "from",
+        "timestamp",
+        "watermark",
+        "module",
+        "input",
+        "handler",
+        "key",
+        "parallelism",
+        "concurrency",
+        "hold",
+        "config",
+        "retry",
+        "limits",
+        "attempts",
+        "first",
+        "max",
+        "then",
+        "block_key",
+        "memory",
+        "cpu",
+        "wall",
+        "output",
+        "discard",
+    ] {
+        assert!(page.contains(&format!("\n| `{field}` |")), "{field}");
+    }
+}

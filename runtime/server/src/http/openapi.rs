@@ -1,7 +1,10 @@
 //! The API's description, by OpenAPI 3.1, at `/openapi.json`.
 
 use axum::{Json, Router, routing::get};
-use utoipa::OpenApi;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{ContentBuilder, Ref, Response, ResponseBuilder},
+};
 
 use super::{
     App, audit, calls, dead_letters, live, metrics, modules, pipelines, records, state, topics,
@@ -10,6 +13,7 @@ use crate::wire::live::Lifecycle;
 
 #[derive(OpenApi)]
 #[openapi(
+    modifiers(&Problems),
     info(title = "Weir", description = "User functions over streams: modules, pipelines, topics.", license(name = "Apache-2.0")),
     paths(
         modules::upload, modules::check, modules::list, modules::detail, modules::wasm, modules::remove,
@@ -35,6 +39,31 @@ use crate::wire::live::Lifecycle;
     )
 )]
 struct Api;
+
+/// Whatever is not named with an operation is a problem document too: limits of
+/// size (413) and rate (429), a server that stops (503), a full disk (507).
+struct Problems;
+
+impl Modify for Problems {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        for item in api.paths.paths.values_mut() {
+            let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
+            for operation in operations.into_iter().flatten() {
+                operation.responses.responses.insert("default".into(), problem().into());
+            }
+        }
+    }
+}
+
+fn problem() -> Response {
+    let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    ResponseBuilder::new()
+        .description(
+            "Any other problem: too large (413), too many (429), stopping (503), no space (507).",
+        )
+        .content("application/problem+json", body)
+        .build()
+}
 
 /// The document.
 #[must_use]
