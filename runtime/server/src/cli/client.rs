@@ -80,7 +80,7 @@ impl Client {
             return Ok(response);
         }
         let body = response.bytes().await.unwrap_or_default();
-        match Refused::of(status.as_u16(), &body) {
+        match Refused::of(&body) {
             Some(refused) => Err(refused.into()),
             None => bail!("the server answered {status}: {}", String::from_utf8_lossy(&body)),
         }

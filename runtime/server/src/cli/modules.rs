@@ -128,7 +128,7 @@ fn summary(report: &Value) -> String {
         if names.is_empty() { "-".into() } else { names.join(", ") }
     };
     let mut text = format!(
-        "  {} bytes, {}, faces: {}\n  handlers: {}\n  inputs: {}  outputs: {}\n  cells: {}\n  compiled in {} ms",
+        "  {} bytes, {}, faces: {}\n  handlers: {}\n  inputs: {}  outputs: {}\n  cells: {}",
         report["size"],
         show(&report["language"]),
         names(&report["faces"]),
@@ -136,8 +136,11 @@ fn summary(report: &Value) -> String {
         names(&report["ports"]["inputs"]),
         names(&report["ports"]["outputs"]),
         names(&report["cells"]),
-        report["compile_ms"],
     );
+    // What is refused was not compiled.
+    if let Some(ms) = report["compile_ms"].as_u64() {
+        text.push_str(&format!("\n  compiled in {ms} ms"));
+    }
     for problem in report["problems"].as_array().into_iter().flatten() {
         text.push_str(&format!(
             "\n  {}: {}\n      {}",

@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn programs_get_the_servers_document_as_it_is_and_else_one_of_ours() {
         let body = br#"{"code":"unknown-topic","status":404,"detail":"There is none.","x":1e400}"#;
-        let refused = anyhow::Error::from(Refused::of(404, body).unwrap()).context("not sent");
+        let refused = anyhow::Error::from(Refused::of(body).unwrap()).context("not sent");
         assert_eq!(problem_document(&refused).as_bytes(), body);
         let ours = anyhow!("no such file").context("a.yaml cannot be read");
         assert_eq!(

@@ -12,8 +12,6 @@ use super::output::count;
 pub(super) struct Refused {
     document: String,
     text: String,
-    /// The HTTP status.
-    pub(super) status: u16,
     /// The problem's stable name.
     pub(super) code: String,
     /// Every single problem, where there can be several.
@@ -46,12 +44,12 @@ struct Document {
 
 impl Refused {
     /// Reads an answer's body; none if it is no problem document.
-    pub(super) fn of(status: u16, body: &[u8]) -> Option<Self> {
+    pub(super) fn of(body: &[u8]) -> Option<Self> {
         let document: Document = serde_json::from_slice(body).ok()?;
         let text = readable(&document);
         let Document { code, errors, .. } = document;
         let document = String::from_utf8_lossy(body).into_owned();
-        Some(Self { document, text, status, code, errors })
+        Some(Self { document, text, code, errors })
     }
 
     /// The JSON text, as the server gave it.
@@ -139,7 +137,7 @@ mod tests {
     use crate::http::problem::Problem;
 
     fn text(document: &Value) -> String {
-        Refused::of(422, document.to_string().as_bytes()).unwrap().to_string()
+        Refused::of(document.to_string().as_bytes()).unwrap().to_string()
     }
 
     #[test]
@@ -175,8 +173,8 @@ mod tests {
 
     #[test]
     fn what_is_no_problem_document_is_none() {
-        assert!(Refused::of(502, b"<html>Bad Gateway</html>").is_none());
-        assert!(Refused::of(404, b"{}").is_none());
+        assert!(Refused::of(b"<html>Bad Gateway</html>").is_none());
+        assert!(Refused::of(b"{}").is_none());
     }
 
     #[test]
