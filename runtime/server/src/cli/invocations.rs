@@ -60,7 +60,12 @@ fn text(invocation: &Invocation) -> String {
     let Invocation { id, pipeline, status, result, failure } = invocation;
     let means = match status.as_str() {
         "pending" => "no outcome yet",
-        "taken" => "the operator holds it",
+        "delayed" => "it is held back until its time",
+        "waiting" => "it waits for its key, or for a slot",
+        "running" => "it is under way",
+        "retrying" => "an attempt failed, the next is due later",
+        "ended" => "it was carried out, or given up as its policy says",
+        "cancelled" => "it leaves nothing",
         "replied" => "it has ended",
         "failed" => "it has ended without a reply",
         _ => "",

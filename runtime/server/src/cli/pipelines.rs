@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use weir_core::spec;
 
 use super::{
-    client::{Answer, Client, encode},
+    client::{Client, encode},
     date,
     output::{Output, show, table},
-    problem::{Detail, Refused},
+    problem::Detail,
     progress,
 };
 
@@ -36,6 +36,15 @@ struct Applied {
     revision: u64,
     #[serde(default)]
     warnings: Vec<Detail>,
+    #[serde(default)]
+    dropped: Vec<Dropped>,
+}
+
+/// What an operator holds that the file has no more.
+#[derive(serde::Deserialize)]
+struct Dropped {
+    operator: String,
+    holds: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -65,18 +74,27 @@ pub(super) async fn apply(client: &Client, args: &ApplyArgs, out: &Output) -> Re
     let text =
         std::fs::read_to_string(&args.file).with_context(|| format!("{file} cannot be read"))?;
     let bar = progress::spinner("compile and deploy");
-    let applied = send_file(client, args, text).await;
+    let mut path = format!("/pipelines/{}?dry_run={}", encode(&name_in(&text)), args.dry_run);
+    if args.drop_state {
+        path.push_str("&state=drop");
+    }
+    let request = client.request(Method::PUT, &path).header("content-type", "application/yaml");
+    let answer = client.ask(request.body(text)).await;
     bar.finish_and_clear();
     let verb = if args.dry_run { "cannot be" } else { "was not" };
-    let (answer, dropped) = applied.with_context(|| format!("{file} {verb} deployed"))?;
+    let answer = answer.with_context(|| format!("{file} {verb} deployed"))?;
     let applied: Applied = answer.read()?;
     out.answer(answer.json(), || {
         let mut lines = vec![format!("{} revision {}", applied.name, applied.revision)];
         if args.dry_run {
             lines[0].push_str(" would be deployed");
         }
-        if args.drop_state && !args.dry_run {
-            lines.extend(said_of_dropped(&dropped));
+        if args.drop_state {
+            let held = applied.dropped.iter();
+            let held: Vec<_> = held
+                .map(|of| format!("operator `{}`: {}", of.operator, of.holds.join(", ")))
+                .collect();
+            lines.extend(said_of_dropped(&held, args.dry_run));
         }
         lines.extend(applied.warnings.iter().map(|warning| format!("  {}", warning.text())));
         lines.join("\n")
@@ -84,40 +102,13 @@ pub(super) async fn apply(client: &Client, args: &ApplyArgs, out: &Output) -> Re
     Ok(())
 }
 
-/// The answer, and why it was refused without `--drop-state`: what operators hold
-/// that the file has no more.
-async fn send_file(
-    client: &Client,
-    args: &ApplyArgs,
-    text: String,
-) -> Result<(Answer, Vec<String>)> {
-    let path = format!("/pipelines/{}?dry_run={}", encode(&name_in(&text)), args.dry_run);
-    let put = |path: &str| {
-        client
-            .request(Method::PUT, path)
-            .header("content-type", "application/yaml")
-            .body(text.clone())
-    };
-    let error = match client.ask(put(&path)).await {
-        Ok(answer) => return Ok((answer, Vec::new())),
-        Err(error) => error,
-    };
-    match error.downcast::<Refused>() {
-        Ok(refused) if args.drop_state && refused.code == "orphan-state" => {
-            let held = refused.errors.into_iter().map(|error| error.message).collect();
-            Ok((client.ask(put(&format!("{path}&state=drop"))).await?, held))
-        }
-        Ok(refused) => Err(refused.into()),
-        Err(error) => Err(error),
-    }
-}
-
-fn said_of_dropped(held: &[String]) -> Vec<String> {
+fn said_of_dropped(held: &[String], dry_run: bool) -> Vec<String> {
     if held.is_empty() {
         return vec!["  no operator that is gone held anything: nothing is dropped".into()];
     }
     let held = held.iter().map(|sentence| format!("    {sentence}"));
-    let head = "  dropped, state, dead letters and all, as asked with --drop-state:".to_owned();
+    let done = if dry_run { "would be dropped" } else { "dropped" };
+    let head = format!("  {done}, state, dead letters and all, as asked with --drop-state:");
     [head].into_iter().chain(held).collect()
 }
 
@@ -207,9 +198,9 @@ mod tests {
     #[test]
     fn what_was_dropped_is_said() {
         let held = ["operator `a` is not in the file but still holds state".to_owned()];
-        let lines = said_of_dropped(&held).join("\n");
+        let lines = said_of_dropped(&held, false).join("\n");
         assert!(lines.contains("dead letters") && lines.contains("operator `a`"), "{lines}");
-        assert!(said_of_dropped(&[]).join("\n").contains("nothing is dropped"));
+        assert!(said_of_dropped(&[], false).join("\n").contains("nothing is dropped"));
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn readable(document: &Document) -> String {
 
 /// Where the server tells of a request, a command that makes it.
 fn in_words_of_commands(detail: &str) -> String {
-    const COMMANDS: [(&str, &str); 9] = [
+    const COMMANDS: [(&str, &str); 8] = [
         ("`GET /v1/pipelines`", "`weir pipelines`"),
         ("`GET /v1/pipelines/{name}`", "`weir describe`"),
         ("`GET /v1/pipelines/{name}/dead-letters`", "`weir dead-letters`"),
@@ -121,7 +121,6 @@ fn in_words_of_commands(detail: &str) -> String {
         ("`PUT /v1/topics/{name}`", "`weir topics create`"),
         ("`GET /v1/modules`", "`weir modules`"),
         ("`GET /v1/modules/{name}/{version}`", "`weir modules show`"),
-        ("deploy with `?state=drop`", "apply with --drop-state"),
         ("name one with `?key=`", "name one with --key"),
     ];
     COMMANDS
