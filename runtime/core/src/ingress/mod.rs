@@ -409,10 +409,9 @@ impl Ingress {
 
     fn answered(&mut self, call: CallId, from: Address, epoch: Epoch, outcome: Option<Outcome>) {
         let id = call.caller;
-        if let Some(outcome) = &outcome
-            && self.requests.get(&id).is_some_and(Request::is_taken)
-        {
-            return self.decided(call, from, outcome.clone());
+        let is_taken = self.requests.get(&id).is_some_and(Request::is_taken);
+        if is_taken && let Some(outcome) = outcome {
+            return self.decided(call, from, outcome);
         }
         let Some(request) = self.requests.get_mut(&id).filter(|request| request.is_open()) else {
             if !self.forgets.contains_key(&call) {

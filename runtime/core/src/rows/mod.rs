@@ -103,11 +103,11 @@ pub fn unit_ranges(id: &NodeId, groups: std::ops::Range<u8>) -> Vec<Range> {
 }
 
 /// All rows of an operator, or of a source: those of [`unit_ranges`] over all key
-/// groups, what its edges count, positions, and dead letters.
+/// groups, positions, and dead letters. What edges count is in [`edges`], at both ends.
 #[must_use]
 pub fn operator_ranges(id: &NodeId) -> Vec<Range> {
     let mut ranges = unit_ranges(id, 0..KeyGroup::COUNT);
-    ranges.extend([edges_sent_of(id), edges_queued_of(id), positions_of(id), dead_letters_of(id)]);
+    ranges.extend([positions_of(id), dead_letters_of(id)]);
     ranges
 }
 

@@ -15,7 +15,7 @@ use crate::{ids::NodeId, pointer::JsonPointer};
 /// How long an unfinished event holds the watermark.
 const HOLD_DEFAULT: Duration = Duration::from_secs(30);
 
-const KNOWN: [&str; 10] = [
+pub(super) const KNOWN: [&str; 10] = [
     "module",
     "input",
     "handler",

@@ -539,22 +539,12 @@ fn the_page_on_pipeline_files_shows_files_that_are_right_and_names_every_field()
         operators: { c: { x: 1, retry: { x: 1 }, limits: { x: 1 } } } }";
     let refused = read(unknown).diagnostics;
     assert_eq!(refused.iter().filter(|problem| problem.code == "unknown-field").count(), 5);
-    for field in [
+    let others = [
         "topic",
         "partitions",
         "from",
         "timestamp",
         "watermark",
-        "module",
-        "input",
-        "handler",
-        "key",
-        "parallelism",
-        "concurrency",
-        "hold",
-        "config",
-        "retry",
-        "limits",
         "attempts",
         "first",
         "max",
@@ -565,7 +555,8 @@ fn the_page_on_pipeline_files_shows_files_that_are_right_and_names_every_field()
         "wall",
         "output",
         "discard",
-    ] {
+    ];
+    for field in operator::KNOWN.into_iter().chain(others) {
         assert!(page.contains(&format!("\n| `{field}` |")), "{field}");
     }
 }

@@ -162,7 +162,7 @@ impl Engine {
             status,
             outcome,
         };
-        let mut status = look(&handle, id).await?;
+        let status = look(&handle, id).await?;
         let has_outcome = match status {
             RequestStatus::Pending => patience.is_some(),
             RequestStatus::Replied | RequestStatus::Failed => true,
@@ -180,10 +180,7 @@ impl Engine {
                 Response::Failed { failure, .. } => {
                     Ok(view(RequestStatus::Failed, Some(Err(failure))))
                 }
-                Response::Accepted { .. } => {
-                    status = look(&handle, id).await?;
-                    Ok(view(status, None))
-                }
+                Response::Accepted { .. } => Ok(view(look(&handle, id).await?, None)),
                 Response::Standing { .. }
                 | Response::Conflict
                 | Response::NoKey

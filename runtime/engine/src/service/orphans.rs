@@ -1,6 +1,9 @@
 //! What operators hold that a new revision has no more (rule P19).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use weir_core::{
     ids::{InvalidName, NodeId, PipelineName},
@@ -115,9 +118,9 @@ fn find(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Vec<Orphan>, 
 fn removal(store: &Store, domain: &DomainName, ids: &[NodeId]) -> Result<Vec<Change>, Error> {
     let scan =
         |range: rows::Range| store.scan(domain, &range.from, range.to.as_deref(), usize::MAX);
-    let mut changes = Vec::new();
+    let mut keys = BTreeSet::new();
     for range in ids.iter().flat_map(rows::operator_ranges) {
-        changes.extend(scan(range)?.into_iter().map(|(key, _)| Change { key, value: None }));
+        keys.extend(scan(range)?.into_iter().map(|(key, _)| key));
     }
     // What its neighbours have counted of the edges to it and from it: an operator of
     // the same name begins at zero at both ends.
@@ -125,11 +128,11 @@ fn removal(store: &Store, domain: &DomainName, ids: &[NodeId]) -> Result<Vec<Cha
         for (key, _) in scan(range)? {
             for id in ids {
                 if rows::is_of_edge_at(&key, id).map_err(super::audit::unreadable)? {
-                    changes.push(Change { key: key.clone(), value: None });
+                    keys.insert(key);
                     break;
                 }
             }
         }
     }
-    Ok(changes)
+    Ok(keys.into_iter().map(|key| Change { key, value: None }).collect())
 }
