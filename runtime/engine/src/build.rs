@@ -14,7 +14,7 @@ use weir_core::{
     message::Stamped,
     plan::{Edge, Node, NodeKind, Operator, Partitioning, Plan, Runs, Sink, Source},
     rows::{self, RowError},
-    unit::{DEADLINE, Target, Unit, UnitConfig, Waiting},
+    unit::{CommittedRows, DEADLINE, Target, Unit, UnitConfig, Waiting},
 };
 use weir_store::{DomainName, Store};
 
@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// Rows that are read at once when state is restored.
-const SCAN_ROWS: usize = 10_000;
+const SCAN_ROWS: usize = 1_000;
 
 /// Loads a pipeline as of its last commit. Nothing runs before the actors are
 /// stepped.
@@ -69,6 +69,8 @@ struct Builder {
     edge_names: Arc<[String]>,
     topics: Arc<[String]>,
     targets: Arc<HashMap<String, Target>>,
+    /// By node: what waits there, which only operators have.
+    waiting: Vec<Arc<Waiting>>,
     /// By task, then by shard.
     posts: Vec<Vec<Post>>,
     /// By edge, producer's shard, consumer's shard.
@@ -80,6 +82,8 @@ impl Builder {
         let plan = config.plan.clone();
         let domain = DomainName::of_pipeline(&config.name);
         let figures = Arc::new(Figures::new(&plan));
+        let quota = config.tuning.waiting_quota;
+        let waiting: Vec<_> = plan.nodes.iter().map(|_| Arc::new(Waiting::new(quota))).collect();
         let durable = config.store.last_epoch(&domain);
         figures.set_epoch(durable);
         let edges: Arc<[EdgeName]> = plan.edges.iter().map(|edge| edge_name(&plan, edge)).collect();
@@ -99,9 +103,7 @@ impl Builder {
             topics: plan.nodes.iter().map(topic_of_source).collect(),
             targets: Arc::new(
                 plan.operators()
-                    .filter_map(|(node, operator)| {
-                        target(node, operator, config.tuning.waiting_quota)
-                    })
+                    .filter_map(|(node, operator)| target(node, operator, &waiting))
                     .collect(),
             ),
             posts: plan
@@ -115,6 +117,7 @@ impl Builder {
             domain,
             figures,
             edges,
+            waiting,
         }
     }
 
@@ -194,6 +197,7 @@ impl Builder {
         let handle = DomainHandle {
             inner: Arc::new(Inner {
                 plan: self.plan,
+                waiting: self.waiting,
                 figures: self.figures,
                 board,
                 events,
@@ -252,6 +256,7 @@ impl Builder {
             self.config.tuning.clone(),
             coordinator,
             sources,
+            self.waiting.clone(),
         )
     }
 
@@ -311,6 +316,7 @@ impl Builder {
                         node.index,
                         shard,
                         self.unit(node, operator, shard)?,
+                        self.waiting[usize::from(node.index)].clone(),
                         factory,
                         outlets(node)?,
                         network.clone(),
@@ -446,15 +452,17 @@ impl Builder {
             nodes: self.nodes.clone(),
             edges: self.edge_names.clone(),
             topics: self.topics.clone(),
+            waiting: self.waiting[usize::from(node.index)].clone(),
             waiting_bytes: self.config.tuning.waiting_bytes,
             seed: self.config.seed ^ u64::from(task).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         };
-        let mut unit = Unit::new(config, self.running);
-        let mut rows = Vec::new();
+        let rows = Rows { store: self.config.store.clone(), domain: self.domain.clone() };
+        let mut unit = Unit::new(config, self.running, Arc::new(rows));
         for range in rows::unit_ranges(&node.id, rows::groups_of(Shard(shard), node.shards)) {
-            rows.extend(self.rows(range)?);
+            pages(&self.config.store, &self.domain, range, |page| {
+                unit.restore(self.now, &page).map_err(|error| unreadable(node, &error))
+            })?;
         }
-        unit.restore(self.now, rows).map_err(|error| unreadable(node, &error))?;
         Ok(unit)
     }
 
@@ -526,18 +534,43 @@ pub(crate) fn scan(
     range: rows::Range,
 ) -> Result<Vec<(Vec<u8>, Bytes)>, EngineError> {
     let mut all = Vec::new();
+    pages(store, domain, range, |page| {
+        all.extend(page);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// The committed rows of a range, page by page.
+fn pages(
+    store: &Store,
+    domain: &DomainName,
+    range: rows::Range,
+    mut take: impl FnMut(Vec<(Vec<u8>, Bytes)>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
     let mut from = range.from;
     loop {
         let page = store.scan(domain, &from, range.to.as_deref(), SCAN_ROWS)?;
-        let full = page.len() >= SCAN_ROWS;
-        all.extend(page);
-        match all.last() {
-            Some((last, _)) if full => {
+        match page.last() {
+            Some((last, _)) if page.len() >= SCAN_ROWS => {
                 from.clone_from(last);
                 from.push(0);
+                take(page)?;
             }
-            _ => return Ok(all),
+            _ => return take(page),
         }
+    }
+}
+
+/// Where units read back what they spilled.
+struct Rows {
+    store: Arc<Store>,
+    domain: DomainName,
+}
+
+impl CommittedRows for Rows {
+    fn row(&self, key: &[u8]) -> Result<Option<Bytes>, String> {
+        self.store.get(&self.domain, key).map_err(|error| error.to_string())
     }
 }
 
@@ -561,13 +594,13 @@ fn topic_of_source(node: &Node) -> String {
     }
 }
 
-fn target(node: &Node, operator: &Operator, quota: u64) -> Option<(String, Target)> {
+fn target(node: &Node, operator: &Operator, waiting: &[Arc<Waiting>]) -> Option<(String, Target)> {
     (operator.runs == Runs::Handlers).then(|| {
         let target = Target {
             node: node.index,
             description: operator.description.clone(),
             key: operator.key.clone(),
-            waiting: Arc::new(Waiting::new(quota)),
+            waiting: waiting[usize::from(node.index)].clone(),
         };
         (node.id.to_string(), target)
     })

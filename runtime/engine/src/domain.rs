@@ -15,6 +15,7 @@ use weir_core::{
     ingress::{IngressRequest, Response},
     plan::{NodeKind, Plan},
     rows::Change,
+    unit::Waiting,
 };
 use weir_store::Store;
 
@@ -97,6 +98,8 @@ pub struct DomainHandle {
 
 pub(crate) struct Inner {
     pub(crate) plan: Arc<Plan>,
+    /// By node: what waits there.
+    pub(crate) waiting: Vec<Arc<Waiting>>,
     pub(crate) figures: Arc<Figures>,
     pub(crate) board: Arc<Board>,
     pub(crate) events: Mailbox<Event>,
@@ -160,7 +163,7 @@ impl DomainHandle {
             return Err(EngineError::NotRunning);
         }
         if let Some(node) = self.inner.plan.node(&request.operator)
-            && self.inner.figures.is_full(node.index)
+            && self.inner.waiting.get(usize::from(node.index)).is_some_and(|w| w.is_over())
         {
             return Err(EngineError::Overloaded(node.id.clone()));
         }

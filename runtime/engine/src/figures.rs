@@ -207,12 +207,6 @@ impl Figures {
             .all(|n| n.load(Ordering::Relaxed) == 0)
     }
 
-    /// Has a shard of this node too much waiting?
-    pub(crate) fn is_full(&self, node: u16) -> bool {
-        let shards = self.nodes.get(usize::from(node)).map_or(&[][..], |(_, shards)| shards);
-        shards.iter().any(|shard| shard.full.load(Ordering::Relaxed) > 0)
-    }
-
     pub(crate) fn epoch(&self) -> Epoch {
         Epoch(self.epoch.load(Ordering::Relaxed))
     }

@@ -9,6 +9,7 @@ use weir_core::{
     clock::Clock,
     ids::Epoch,
     plan::{NodeKind, Plan},
+    unit::Waiting,
 };
 use weir_store::Store;
 
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     upstream: Vec<Vec<u16>>,
     /// Tasks with a source: which, and its signal.
     sources: Vec<(u16, Arc<Signal>)>,
+    /// What waits at each operator, against its quota.
+    waiting: Vec<Arc<Waiting>>,
 }
 
 impl Shared {
@@ -50,6 +53,7 @@ impl Shared {
         tuning: Tuning,
         coordinator: Arc<Signal>,
         sources: Vec<(u16, Arc<Signal>)>,
+        waiting: Vec<Arc<Waiting>>,
     ) -> Self {
         Self {
             holds: plan.nodes.iter().map(|_| AtomicU32::new(0)).collect(),
@@ -67,6 +71,7 @@ impl Shared {
             dirty: AtomicU64::new(0),
             bytes: Default::default(),
             sources,
+            waiting,
         }
     }
 
@@ -104,7 +109,8 @@ impl Shared {
         self.slot(epoch).store(0, Ordering::Relaxed);
     }
 
-    /// May this source take in, in this epoch?
+    /// May this source take in, in this epoch? Not while any operator is over its quota
+    /// (rule P3).
     pub(crate) fn may_take(&self, source: u16, epoch: Epoch) -> bool {
         self.is_open()
             && self
@@ -112,6 +118,14 @@ impl Shared {
                 .get(usize::from(source))
                 .is_none_or(|holds| holds.load(Ordering::SeqCst) == 0)
             && self.bytes(epoch) < EPOCH_OVERFLOW * self.tuning.epoch_bytes
+            && !self.waiting.iter().any(|waiting| waiting.stops())
+    }
+
+    /// What waits at an operator has changed: sources go on that stopped because of it.
+    pub(crate) fn waiting_changed(&self, waiting: &Waiting) {
+        if waiting.resumes() {
+            self.sources.iter().for_each(|(_, signal)| signal.raise());
+        }
     }
 
     /// May anything be taken in?
@@ -136,8 +150,8 @@ impl Shared {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// An operator has too much waiting, or no longer: the sources before it stop or
-    /// go on. One that is sent to may be flooded by any source.
+    /// An operator can begin nothing more of what it has, or can again: the sources
+    /// before it stop or go on. One that is sent to may be flooded by any source.
     pub(crate) fn hold(&self, node: u16, all: bool, hold: bool) {
         let upstream = self.upstream.get(usize::from(node)).map_or(&[][..], Vec::as_slice);
         for (source, signal) in &self.sources {

@@ -15,7 +15,7 @@ use weir_core::{
     ids::{Epoch, InvocationId},
     message::{AskKind, Message, Stamped},
     rows::Change,
-    unit::{Action, LogLine, Unit},
+    unit::{Action, LogLine, Unit, Waiting},
 };
 
 use crate::{
@@ -50,6 +50,7 @@ pub(crate) struct Station {
     pub(crate) outlets: Vec<Outlet>,
     name: String,
     unit: Arc<Mutex<Unit>>,
+    waiting: Arc<Waiting>,
     factory: Arc<dyn GuestFactory>,
     instance: Instance,
     /// What is to be done, in order; waits if the guest is away.
@@ -101,6 +102,7 @@ impl Station {
         node: u16,
         shard: u16,
         unit: Unit,
+        waiting: Arc<Waiting>,
         factory: Arc<dyn GuestFactory>,
         outlets: Vec<Outlet>,
         network: Arc<Network>,
@@ -114,6 +116,7 @@ impl Station {
             outlets,
             name,
             unit: Arc::new(Mutex::new(unit)),
+            waiting,
             factory,
             instance: Instance {
                 guest: None,
@@ -295,14 +298,15 @@ impl Station {
     }
 
     /// Brings its figures up to date.
-    pub(crate) fn settle(&mut self) -> Settled {
+    pub(crate) fn settle(&mut self, shared: &Shared) -> Settled {
         if !std::mem::take(&mut self.touched) {
             return Settled::default();
         }
         let (figures, can_take, dirty, delta, logs) = {
             let mut unit = self.lock();
             let delta = unit.delta_bytes();
-            (unit.figures(), unit.can_take(), unit.is_dirty(), delta, unit.take_logs())
+            let can_take = unit.can_take(self.unrun);
+            (unit.figures(), can_take, unit.is_dirty(), delta, unit.take_logs())
         };
         self.write_logs(&logs);
         if let Some(shard) = self.shard_figures() {
@@ -319,6 +323,7 @@ impl Station {
             set(&shard.held, u64::from(self.is_blocked()));
             set(&shard.full, u64::from(!can_take));
         }
+        shared.waiting_changed(&self.waiting);
         let holds = !can_take;
         let changed = (holds != self.holds).then_some(holds);
         self.holds = holds;

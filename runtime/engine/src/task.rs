@@ -4,7 +4,7 @@
 //! Each step: what the coordinator says, messages, due times, then data as credit
 //! and alignment allow. A task always reads its streams unless its own outputs
 //! wait for credit (rule P3): what cannot start goes to the waiting list of its
-//! unit. When that has grown too large, the sources before it stop.
+//! unit, which spills. Beyond its quota the sources stop.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -309,7 +309,7 @@ impl Task {
         let mut dirty = self.root.as_ref().is_some_and(|root| root.source.has_changed())
             || self.sinks.iter().any(SinkShard::has_changed);
         for station in &mut self.stations {
-            let settled = station.settle();
+            let settled = station.settle(&self.shared);
             dirty |= settled.dirty;
             self.shared.add_bytes(self.epoch, settled.grown);
             if let Some(hold) = settled.holds {

@@ -30,11 +30,12 @@ pub struct Tuning {
     /// How long `stop` waits for what runs before the last barrier. What has not
     /// ended by then is in the commit and runs again. Default 2 s.
     pub drain: Duration,
-    /// Memory of waiting events per operator shard after which its sources stop.
+    /// Memory of waiting events per operator shard after which they are spilled to the
+    /// store, and the sources before it stop while it could begin no more anyway.
     /// Default 32 MiB.
     pub waiting_bytes: usize,
-    /// Bytes of waiting events per operator, over all shards, after which a send to it
-    /// fails as transient. Default 1 GiB.
+    /// Bytes of waiting events per operator, over all shards, after which the sources
+    /// stop, a send to it fails as transient and requests are refused. Default 1 GiB.
     pub waiting_quota: u64,
     /// The pause after the store refused a commit because the disk is full.
     /// Default 500 ms.

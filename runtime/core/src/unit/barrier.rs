@@ -3,7 +3,7 @@
 
 use super::{
     Action, Unit,
-    item::{Entry, Item, Phase},
+    item::{Content, Entry, Item, Phase},
     journal::{Journal, Made},
 };
 use crate::{
@@ -95,8 +95,8 @@ impl Unit {
         for id in self.items.take_dirty() {
             let Some(item) = self.items.get(id) else { continue };
             let mut stored = item.stored;
-            if stored.dirty {
-                let value = rows::encode(&self.waiting_row(item));
+            if let Some(content) = item.content.as_ref().filter(|_| stored.dirty) {
+                let value = rows::encode(&self.waiting_row(item, content));
                 to.push(Change {
                     key: self.item_key(Table::Waiting, item.group, id),
                     value: Some(value),
@@ -115,9 +115,8 @@ impl Unit {
             }
             stored.dirty = false;
             stored.journal_dirty = false;
-            if let Some(item) = self.items.get_mut(id) {
-                item.stored = stored;
-            }
+            stored.epoch = self.epoch;
+            self.items.handed(id, stored);
         }
     }
 
@@ -166,11 +165,11 @@ impl Unit {
         CountsRow { counts: self.counts, waiting: self.waiting() as u64 }
     }
 
-    fn item_key(&self, table: Table, group: KeyGroup, id: InvocationId) -> Vec<u8> {
+    pub(super) fn item_key(&self, table: Table, group: KeyGroup, id: InvocationId) -> Vec<u8> {
         Writer::new(table).node(&self.config.id).group(group).invocation(id).done()
     }
 
-    fn waiting_row(&self, item: &Item) -> WaitingRow {
+    fn waiting_row(&self, item: &Item, content: &Content) -> WaitingRow {
         let name = self.entry_name(item.entry).to_owned();
         WaitingRow {
             order: item.order,
@@ -179,11 +178,11 @@ impl Unit {
                 Entry::Port(_) => EntryRow::Port(name),
             },
             cause: item.cause,
-            key: item.key.clone(),
-            value: item.value.clone(),
-            timestamp: item.timestamp,
-            headers: item.headers.clone(),
-            origin: item.origin.map(|origin| OriginRow {
+            key: content.key.clone(),
+            value: content.value.clone(),
+            timestamp: content.timestamp,
+            headers: content.headers.clone(),
+            origin: content.origin.map(|origin| OriginRow {
                 source: self.names.node(origin.source).into(),
                 partition: origin.partition,
                 offset: origin.offset,

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::{
     Unit,
-    item::{Asked, End, Entry, Item, Phase, Stored},
+    item::{Asked, Content, End, Entry, Item, Phase, Stored},
 };
 use crate::{
     failure::Failure,
@@ -59,6 +59,9 @@ impl Unit {
                 false => self.entomb(at, call, &code, from),
             };
         };
+        if !self.fetch(id) {
+            return;
+        }
         let Some(item) = self.items.get(id) else { return };
         match &item.phase {
             // What ended well is not undone; the outcome of a call is on its way.
@@ -78,9 +81,7 @@ impl Unit {
                 self.end_attempt(id, End::Cancelled(code))
             }
             Phase::Delayed | Phase::Queued | Phase::Ready => {
-                if let Some(Asked { kind: AskKind::Send { not_before: Some(until) }, .. }) =
-                    item.ask
-                {
+                if let Some(until) = Self::held_until(item) {
                     self.times.no_delay(until, id);
                 }
                 self.rolled_back(id, &code, false);
@@ -113,10 +114,13 @@ impl Unit {
 
     /// The time of a send that was held back has come: it arrives now.
     pub(super) fn delay_is_over(&mut self, id: InvocationId) {
+        if !self.fetch(id) {
+            return;
+        }
         let order = self.next_orders(1);
         let Some(item) = self.items.get_mut(id) else { return };
         item.order = order;
-        if let Some(Asked { kind: AskKind::Send { not_before }, .. }) = item.ask.as_mut() {
+        if let Some(AskKind::Send { not_before }) = item.ask.as_mut().map(|ask| &mut ask.kind) {
             *not_before = None;
         }
         self.items.set_phase(id, Phase::Queued);
@@ -186,25 +190,29 @@ impl Unit {
             None => Phase::Queued,
         };
         self.keys.pin(slot);
+        let content = Content {
+            key: Some(ask.key),
+            value: ask.value,
+            timestamp: ask.timestamp,
+            headers: Vec::new(),
+            origin: None,
+        };
         let item = Item {
             id,
             order,
             entry: Entry::Handler(ask.handler),
             cause,
-            key: Some(ask.key),
             slot: Some(slot),
             group,
-            value: ask.value,
-            timestamp: ask.timestamp,
-            headers: Vec::new(),
-            origin: None,
-            ask: Some(Asked {
+            bytes: content.bytes(),
+            content: Some(Box::new(content)),
+            ask: Some(Box::new(Asked {
                 id: ask.id,
                 from: ask.from,
                 kind: ask.kind,
                 chain: ask.chain,
                 forgotten: false,
-            }),
+            })),
             failed: 0,
             phase,
             journal: None,

@@ -2,7 +2,7 @@
 
 use super::{
     Action, Unit,
-    item::{End, Item, Phase, Replied},
+    item::{Content, End, Item, Phase, Replied},
 };
 use crate::{
     batch::{Batch, Event},
@@ -24,7 +24,7 @@ impl Unit {
         }
         match end {
             End::Replied(replied) => self.replied(id, *replied),
-            End::Failed(failure, trap) => self.attempt_failed(id, failure, trap),
+            End::Failed(failed) => self.attempt_failed(id, failed.0, failed.1),
             End::Cancelled(code) => self.rolled_back(id, &code, true),
             End::Mismatch(message) => {
                 self.bury(id, Failure::terminal("mismatch", message), None, true)
@@ -96,6 +96,7 @@ impl Unit {
         block: bool,
     ) {
         let Some(item) = self.items.get(id) else { return };
+        let Some(content) = &item.content else { return };
         let done = self.done(item);
         if item.call().is_some() {
             let failure = match failure.kind {
@@ -115,11 +116,11 @@ impl Unit {
             digest: self.config.digest.clone(),
             handler: self.entry_name(item.entry).into(),
             cause: item.cause,
-            key: item.key.clone(),
-            value: item.value.clone(),
-            timestamp: item.timestamp,
-            headers: item.headers.clone(),
-            position: item.origin.map(|origin| SourcePosition {
+            key: content.key.clone(),
+            value: content.value.clone(),
+            timestamp: content.timestamp,
+            headers: content.headers.clone(),
+            position: content.origin.map(|origin| SourcePosition {
                 source: self.names.node(origin.source).into(),
                 topic: self
                     .config
@@ -172,7 +173,8 @@ impl Unit {
         if let (Some(run), Some(slot)) = (item.run.take(), item.slot) {
             run.overlay.apply(&mut self.cells, &mut self.keys, slot);
         }
-        let emitted = emitted(item, &replied);
+        let emitted =
+            item.content.as_ref().map(|content| emitted(content, &replied)).unwrap_or_default();
         let group = item.group;
         let calls = item.journal.as_ref().map_or(0, |journal| journal.calls.len() as u32);
         if !emitted.is_empty() {
@@ -224,15 +226,15 @@ impl Unit {
 }
 
 /// The events that a handler gave away, as a batch.
-fn emitted(item: &Item, replied: &Replied) -> Batch {
+fn emitted(content: &Content, replied: &Replied) -> Batch {
     let mut batch = Batch::default();
     for emission in &replied.emissions {
         batch.push(Event {
-            timestamp: emission.timestamp.unwrap_or(item.timestamp).0,
-            key: emission.key.as_deref().or(item.key.as_deref()),
+            timestamp: emission.timestamp.unwrap_or(content.timestamp).0,
+            key: emission.key.as_deref().or(content.key.as_deref()),
             value: &emission.value,
             port: emission.port,
-            origin: item.origin,
+            origin: content.origin,
         });
         for (name, value) in &emission.headers {
             batch.push_header(name, value);

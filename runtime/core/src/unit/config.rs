@@ -61,8 +61,9 @@ pub struct UnitConfig {
     /// Names of all source nodes' topics, by node index; empty where there is none.
     /// For dead letters.
     pub topics: Arc<[String]>,
-    /// Bytes of waiting events from which on the unit takes no more data. Default
-    /// 32 MiB.
+    /// What waits at this operator, over all its shards.
+    pub waiting: Arc<Waiting>,
+    /// Bytes of what waits beyond which contents are spilled. Default 32 MiB.
     pub waiting_bytes: usize,
     /// Randomness of invocations is derived from it.
     pub seed: u64,

@@ -51,8 +51,10 @@ pub struct UnitFigures {
     pub counts: Counts,
     /// Events, calls and sends taken in and not ended: measured.
     pub waiting: usize,
-    /// Bytes of their keys and values.
+    /// What they take in memory with keys, values and headers, in bytes, about.
     pub waiting_bytes: usize,
+    /// Of these bytes, what is not in memory now.
+    pub spilled_bytes: usize,
     /// Invocations in the guest.
     pub running: usize,
     /// Invocations that wait for their next attempt.

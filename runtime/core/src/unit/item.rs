@@ -9,7 +9,7 @@ use crate::{
     batch::Origin,
     failure::{Failure, Trap},
     guest::{Cause, Emission, Invocation},
-    ids::{CallId, EventTime, InvocationId, KeyGroup},
+    ids::{CallId, Epoch, EventTime, InvocationId, KeyGroup},
     message::{Address, AskKind},
     state::{Overlay, Slot},
 };
@@ -22,23 +22,32 @@ pub(crate) struct Item {
     pub(crate) order: u64,
     pub(crate) entry: Entry,
     pub(crate) cause: Cause,
-    pub(crate) key: Option<Bytes>,
-    /// Of the key, while it has one.
+    /// Of the key, if it has one.
     pub(crate) slot: Option<Slot>,
     pub(crate) group: KeyGroup,
+    /// What it takes in memory with its content, about.
+    pub(crate) bytes: usize,
+    /// `None`: it was spilled, and is in its row.
+    pub(crate) content: Option<Box<Content>>,
+    pub(crate) ask: Option<Box<Asked>>,
+    /// Failed attempts so far.
+    pub(crate) failed: u32,
+    pub(crate) phase: Phase,
+    pub(crate) journal: Option<Box<Journal>>,
+    pub(crate) run: Option<Box<Run>>,
+    /// Does it count against the concurrency limit now?
+    pub(crate) has_slot: bool,
+    pub(crate) stored: Stored,
+}
+
+/// What came with it: needed when it runs, and when its row is written.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) key: Option<Bytes>,
     pub(crate) value: Bytes,
     pub(crate) timestamp: EventTime,
     pub(crate) headers: Vec<(String, Bytes)>,
     pub(crate) origin: Option<Origin>,
-    pub(crate) ask: Option<Asked>,
-    /// Failed attempts so far.
-    pub(crate) failed: u32,
-    pub(crate) phase: Phase,
-    pub(crate) journal: Option<Journal>,
-    pub(crate) run: Option<Run>,
-    /// Does it count against the concurrency limit now?
-    pub(crate) has_slot: bool,
-    pub(crate) stored: Stored,
 }
 
 /// By what it goes in.
@@ -80,7 +89,7 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) enum End {
     Replied(Box<Replied>),
-    Failed(Failure, Option<Trap>),
+    Failed(Box<(Failure, Option<Trap>)>),
     /// By its caller, with the code of the failure.
     Cancelled(String),
     /// The re-run was not the same run.
@@ -125,6 +134,10 @@ pub(crate) struct Stored {
     pub(crate) dirty: bool,
     /// And the latter?
     pub(crate) journal_dirty: bool,
+    /// The epoch whose commit has the newest of both rows.
+    pub(crate) epoch: Epoch,
+    /// Is it in the list of those that can be spilled?
+    pub(crate) listed: bool,
 }
 
 impl Item {
@@ -132,7 +145,7 @@ impl Item {
     pub(crate) fn begun(&self) -> bool {
         self.failed > 0
             || self.run.is_some()
-            || self.journal.as_ref().is_some_and(Journal::has_calls)
+            || self.journal.as_ref().is_some_and(|journal| journal.has_calls())
             || matches!(self.phase, Phase::Ending(_))
     }
 
@@ -144,12 +157,13 @@ impl Item {
 
     /// The call whose outcome its caller awaits.
     pub(crate) fn call(&self) -> Option<&Asked> {
-        self.ask.as_ref().filter(|ask| ask.kind == AskKind::Call)
+        self.ask.as_deref().filter(|ask| ask.kind == AskKind::Call)
     }
 
     /// What the guest is given.
-    pub(crate) fn invocation(&self) -> Invocation {
-        Invocation {
+    pub(crate) fn invocation(&self) -> Option<Invocation> {
+        let content = self.content.as_ref()?;
+        Some(Invocation {
             id: self.id,
             handler: match self.entry {
                 Entry::Handler(handler) => handler,
@@ -157,17 +171,40 @@ impl Item {
             },
             cause: self.cause,
             attempt: self.failed + 1,
-            key: self.key.clone().unwrap_or_default(),
-            value: self.value.clone(),
-            timestamp: self.timestamp,
-            headers: self.headers.clone(),
-        }
+            key: content.key.clone().unwrap_or_default(),
+            value: content.value.clone(),
+            timestamp: content.timestamp,
+            headers: content.headers.clone(),
+        })
     }
 
-    /// Bytes that it takes, roughly.
+    /// Could it do without its content and its journal for now, since durable rows
+    /// have them? A journal with open calls must be there when they are answered.
+    pub(crate) fn can_spill(&self, committed: Epoch) -> bool {
+        let waits = match self.phase {
+            Phase::Delayed | Phase::Queued | Phase::Ready | Phase::Retrying { .. } => true,
+            Phase::Running | Phase::Ending(_) => false,
+        };
+        let Stored { row, dirty, journal_dirty, epoch, .. } = self.stored;
+        waits
+            && row
+            && !dirty
+            && !journal_dirty
+            && epoch <= committed
+            && self.run.is_none()
+            && self.journal.as_ref().is_none_or(|journal| journal.open().next().is_none())
+    }
+}
+
+impl Content {
+    /// What an item takes in memory with this content, about.
     pub(crate) fn bytes(&self) -> usize {
         let headers: usize =
             self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-        self.key.as_ref().map_or(0, Bytes::len) + self.value.len() + headers + size_of::<Self>()
+        self.key.as_ref().map_or(0, Bytes::len)
+            + self.value.len()
+            + headers
+            + size_of::<Self>()
+            + size_of::<Item>()
     }
 }

@@ -8,6 +8,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `intake` | events become items; one without a key is a dead letter |
+//! | `items`, `spill` | the waiting list, and what of it is in memory |
 //! | `queues` | one at a time per key, in order of arrival |
 //! | `running` | what begins when, and what the guest reports |
 //! | `conclude` | what becomes of an invocation that ended, well or not |
@@ -34,6 +35,7 @@ mod counts;
 mod effects;
 mod intake;
 mod item;
+mod items;
 pub(crate) mod journal;
 pub(crate) mod names;
 mod outbox;
@@ -42,6 +44,7 @@ mod quota;
 mod restore;
 mod running;
 mod select;
+mod spill;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -62,9 +65,10 @@ pub use self::{
     counts::{Counts, UnitFigures},
     effects::LogLine,
     quota::Waiting,
+    spill::CommittedRows,
 };
 use self::{
-    answers::Answers, intake::Items, names::Names, outbox::Outbox, queues::Queues, times::Times,
+    answers::Answers, items::Items, names::Names, outbox::Outbox, queues::Queues, times::Times,
     transform::Transform, trap::Suspicion,
 };
 use crate::{
@@ -78,9 +82,14 @@ use crate::{
     state::{Cells, Keys, Slot},
 };
 
+/// How many sends that were held back come at once: their contents may have been
+/// spilled, and not all of them may find room.
+const DUE_AT_ONCE: usize = 256;
+
 /// One shard of one operator.
 pub struct Unit {
     config: UnitConfig,
+    rows: Arc<dyn CommittedRows>,
     names: Names,
     /// The first key group of the shard: things without a key belong to it.
     group: KeyGroup,
@@ -144,10 +153,12 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit without state, in the running epoch: the last committed one + 1.
+    /// A unit without state, in the running epoch: the last committed one + 1. It reads
+    /// back from `rows` what it put out of memory.
     #[must_use]
-    pub fn new(config: UnitConfig, epoch: Epoch) -> Self {
+    pub fn new(config: UnitConfig, epoch: Epoch, rows: Arc<dyn CommittedRows>) -> Self {
         Self {
+            rows,
             names: Names::new(config.nodes.clone(), config.targets.clone()),
             group: KeyGroup(rows::groups_of(config.shard, config.shards).start),
             epoch,
@@ -190,9 +201,10 @@ impl Unit {
     }
 
     /// Re-runs what waited, asks again what was asked, tells again what was answered.
-    /// Once, after [`Unit::restore`], before anything else.
+    /// Once, after the last [`Unit::restore`], before anything else.
     pub fn start(&mut self, now: Now) -> Vec<Action> {
         self.now = now;
+        self.place_all();
         self.ask_again();
         self.tell_again();
         for slot in self.queues.slots_in_order() {
@@ -234,7 +246,8 @@ impl Unit {
         while let Some((id, call)) = self.times.due_deadline(now) {
             self.cancel_call(id, call, "deadline");
         }
-        while let Some(id) = self.times.due_delayed(now) {
+        for _ in 0..DUE_AT_ONCE {
+            let Some(id) = self.times.due_delayed(now) else { break };
             self.delay_is_over(id);
         }
         self.finish()
@@ -259,6 +272,7 @@ impl Unit {
             self.forgets.remove(&id);
             self.post(to, Message::Forget { id });
         }
+        self.items.spill(epoch, self.config.waiting_bytes);
         self.finish()
     }
 
@@ -287,11 +301,21 @@ impl Unit {
         self.finish()
     }
 
-    /// May the task read more data from its streams? Barriers, what stands before a
-    /// barrier that is due, and messages go on anyway (rule P3).
+    /// Should the sources before it read on? Not if more waits than the bound of memory
+    /// and nothing that they read could begin now, since the guest is `busy`, say: it
+    /// would be written and read again for nothing. What waits for a key or for time
+    /// holds nobody up (rule P3). Barriers and messages go on anyway.
     #[must_use]
-    pub fn can_take(&self) -> bool {
-        self.items.bytes() < self.config.waiting_bytes
+    pub fn can_take(&self, busy: bool) -> bool {
+        self.items.bytes() < self.config.waiting_bytes || (!busy && self.could_begin())
+    }
+
+    /// Would something that comes now, of a free key, begin at once?
+    fn could_begin(&self) -> bool {
+        match self.config.runs {
+            Runs::Handlers => self.ready.is_empty() && self.has_room(),
+            Runs::Transform => !self.transform.is_stuck(),
+        }
     }
 
     /// What it can say of itself.
@@ -301,6 +325,7 @@ impl Unit {
             counts: self.counts,
             waiting: self.waiting(),
             waiting_bytes: self.items.bytes(),
+            spilled_bytes: self.items.spilled(),
             running: self.items.running(),
             retrying: self.times.retrying(),
             delayed: self.times.delayed(),
@@ -328,10 +353,8 @@ impl Unit {
     /// Counts what waits here for the quota of the operator.
     fn tell_waiting(&mut self) {
         let now = self.items.bytes() as u64;
-        if now != self.waiting_told
-            && let Some(own) = self.config.targets.get(self.config.id.as_str())
-        {
-            own.waiting.change(self.waiting_told, now);
+        if now != self.waiting_told {
+            self.config.waiting.change(self.waiting_told, now);
             self.waiting_told = now;
         }
     }

@@ -5,35 +5,33 @@ use bytes::Bytes;
 use super::{
     Unit,
     item::{Asked, Entry, Item, Phase, Stored},
-    journal::{Call, Journal, Recorded},
 };
 use crate::{
-    batch::Origin,
     clock::Now,
     ids::{InvocationId, KeyGroup, hash_key},
     message::AskKind,
     rows::{
-        self, AnswerRow, BlockedRow, Change, CountsRow, EntryRow, JournalRow, OutboxRow, Reader,
-        RowError, Table, WaitingRow, bad_key, decode,
+        self, AnswerRow, BlockedRow, Change, CountsRow, EntryRow, OutboxRow, Reader, RowError,
+        Table, WaitingRow, bad_key, decode,
     },
 };
 
 impl Unit {
-    /// Takes all rows of its key groups, as [`rows::unit_ranges`] names them, in any
-    /// order. Cells that the module does not declare are left as they are.
+    /// Takes rows of its key groups: a part of what [`rows::unit_ranges`] names, in that
+    /// order. What waits beyond the bound of memory stays in its row. Cells that the
+    /// module does not declare are left as they are.
     ///
     /// # Errors
     /// If a row cannot be read, or names what this plan does not have. The unit is of
     /// no more use then.
-    pub fn restore(&mut self, now: Now, rows: Vec<(Vec<u8>, Bytes)>) -> Result<(), RowError> {
+    pub fn restore(&mut self, now: Now, rows: &[(Vec<u8>, Bytes)]) -> Result<(), RowError> {
         self.now = now;
-        let mut journals = Vec::new();
-        for (key, value) in &rows {
+        for (key, value) in rows {
             let table = Table::of(key).unwrap_or(Table::Requests);
             match table {
                 Table::Cells => self.restore_cell(key, value)?,
                 Table::Waiting => self.restore_item(key, value)?,
-                Table::Journals => journals.push((key, value)),
+                Table::Journals => self.restore_journal(key, value)?,
                 Table::Outbox => self.restore_send(key, value)?,
                 Table::Answers => self.restore_answer(key, value)?,
                 Table::Blocked => self.restore_blocked(key, value)?,
@@ -42,16 +40,18 @@ impl Unit {
                 _ => return Err(bad_key(table)),
             }
         }
-        for (key, value) in journals {
-            self.restore_journal(key, value)?;
-        }
+        self.items.spill(self.epoch, self.config.waiting_bytes);
+        Ok(())
+    }
+
+    /// All rows have been taken: what waits takes its place.
+    pub(super) fn place_all(&mut self) {
         let mut waiting: Vec<_> = self.items.iter().map(|item| (item.order, item.id)).collect();
         waiting.sort_unstable();
         self.order = waiting.last().map_or(1, |(order, _)| order.saturating_add(1));
         for (order, id) in waiting {
             self.place(order, id);
         }
-        Ok(())
     }
 
     /// Where a restored item waits.
@@ -90,7 +90,7 @@ impl Unit {
 
     fn restore_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), RowError> {
         let (group, id) = in_group(key, Table::Waiting, |reader| reader.invocation())?;
-        let row: WaitingRow = decode(Table::Waiting, value)?;
+        let mut row: WaitingRow = decode(Table::Waiting, value)?;
         let error = |problem: String| RowError { table: Table::Waiting.name(), problem };
         let description = &self.config.description;
         let entry = match &row.entry {
@@ -104,7 +104,7 @@ impl Unit {
         let entry = entry.ok_or_else(|| {
             error(format!("{id} waits for {:?}, which the module does not have", row.entry))
         })?;
-        let ask = match row.ask {
+        let ask = match row.ask.take() {
             Some(ask) => {
                 let from = self.names.address(&ask.from);
                 let from = from.ok_or_else(|| {
@@ -114,7 +114,8 @@ impl Unit {
                     ))
                 })?;
                 self.asks.insert(ask.id, id);
-                Some(Asked { id: ask.id, from, kind: ask.kind, chain: ask.chain, forgotten: false })
+                let (kind, chain) = (ask.kind, ask.chain);
+                Some(Box::new(Asked { id: ask.id, from, kind, chain, forgotten: false }))
             }
             None => None,
         };
@@ -135,23 +136,19 @@ impl Unit {
             None if held => Phase::Delayed,
             None => Phase::Queued,
         };
+        let (order, cause, failed) = (row.order, row.cause, row.failed);
+        let content = self.content(row);
         self.items.restore(Item {
             id,
-            order: row.order,
+            order,
             entry,
-            cause: row.cause,
-            key: row.key,
+            cause,
             slot,
             group,
-            value: row.value,
-            timestamp: row.timestamp,
-            headers: row.headers,
-            origin: row.origin.and_then(|origin| {
-                let source = self.names.index(&origin.source)?;
-                Some(Origin { source, partition: origin.partition, offset: origin.offset })
-            }),
+            bytes: content.bytes(),
+            content: Some(Box::new(content)),
             ask,
-            failed: row.failed,
+            failed,
             phase,
             journal: None,
             run: None,
@@ -163,32 +160,15 @@ impl Unit {
 
     fn restore_journal(&mut self, key: &[u8], value: &[u8]) -> Result<(), RowError> {
         let (_, id) = in_group(key, Table::Journals, |reader| reader.invocation())?;
-        let row: JournalRow = decode(Table::Journals, value)?;
-        let error = |problem: String| RowError { table: Table::Journals.name(), problem };
-        let mut calls = Vec::with_capacity(row.calls.len());
-        for call in row.calls {
-            let made = call.made.map(|made| self.names.made(Table::Journals, &made)).transpose()?;
-            calls.push(Call { r: call.r, print: call.print, made, ..Call::default() });
-        }
-        for outcome in &row.outcomes {
-            let call = calls.get_mut(outcome.call as usize);
-            call.ok_or_else(|| error(format!("there is no call {}", outcome.call)))?.decided = true;
-        }
-        let outcomes = row.outcomes.into_iter();
-        let outcomes: Vec<_> = outcomes
-            .map(|row| Recorded { call: row.call, at: row.at, outcome: row.outcome })
-            .collect();
-        if row.handed as usize > outcomes.len() {
-            return Err(error(format!(
-                "{} outcomes were handed, of {}",
-                row.handed,
-                outcomes.len()
-            )));
-        }
-        let item = self.items.get_mut(id).ok_or_else(|| error(format!("{id} does not wait")))?;
+        let journal = self.journal(value)?;
+        let Some(item) = self.items.get_mut(id) else {
+            let problem = format!("{id} does not wait");
+            return Err(RowError { table: Table::Journals.name(), problem });
+        };
         item.stored.journal = true;
-        item.journal =
-            Some(Journal { seed: row.seed, began: row.began, calls, outcomes, handed: row.handed });
+        if item.content.is_some() || journal.open().next().is_some() {
+            item.journal = Some(Box::new(journal));
+        }
         Ok(())
     }
 

@@ -59,6 +59,9 @@ impl Unit {
                 break;
             };
             if self.items.get(id).is_some_and(|item| matches!(item.phase, Phase::Ready)) {
+                if !self.fetch(id) {
+                    return self.ready.push_front(id);
+                }
                 self.begin(id);
             }
         }
@@ -75,18 +78,18 @@ impl Unit {
         // What begins after a run was reported has not run when that run is over.
         let since = self.stretch + u64::from(self.reporting);
         let Some(item) = self.items.get_mut(id) else { return };
-        let journal = item.journal.get_or_insert_with(|| Journal::new(seed, id, wall));
+        let Some(invocation) = item.invocation() else { return };
+        let journal = item.journal.get_or_insert_with(|| Box::new(Journal::new(seed, id, wall)));
         let mut run = Run { now: journal.began, since, ..Run::default() };
         if !journal.outcomes.is_empty() {
             run.listed = true;
             self.deliverable.push_back(id);
         }
-        item.run = Some(run);
+        item.run = Some(Box::new(run));
         if !item.is_chained() && !item.has_slot {
             item.has_slot = true;
             self.roots += 1;
         }
-        let invocation = item.invocation();
         self.items.set_phase(id, Phase::Running);
         self.out.push(Action::Begin(invocation));
     }
@@ -158,7 +161,7 @@ impl Unit {
             return;
         };
         let end = match result {
-            Err(failure) => End::Failed(failure, None),
+            Err(failure) => End::Failed(Box::new((failure, None))),
             Ok(_) if run.handed < journal.handed => End::Mismatch(format!(
                 "it ended after {} outcomes of calls; an earlier run had been handed {}",
                 run.handed, journal.handed
@@ -181,7 +184,7 @@ impl Unit {
                     emissions: reply.emissions,
                     sends,
                 })),
-                Err(failure) => End::Failed(failure, None),
+                Err(failure) => End::Failed(Box::new((failure, None))),
             },
         };
         self.end_attempt(id, end);
@@ -202,7 +205,7 @@ impl Unit {
         }
         // What is tried again keeps its journal, and with it the calls that are under
         // way: its re-run attaches to them.
-        let goes_on = matches!(&end, End::Failed(failure, _) if failure.kind == FailureKind::Transient)
+        let goes_on = matches!(&end, End::Failed(failed) if failed.0.kind == FailureKind::Transient)
             && retry::goes_on(&self.config.retry, item.failed + 1);
         let open: Vec<u32> = match &item.journal {
             Some(journal) if !goes_on => journal.open().collect(),

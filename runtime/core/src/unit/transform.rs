@@ -55,6 +55,11 @@ enum Who {
 }
 
 impl Transform {
+    /// Does a batch wait for an instance?
+    pub(super) fn is_stuck(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// Events in batches that have not run.
     pub(super) fn pending(&self) -> usize {
         let fresh = |work: &Work| match work.who {
@@ -158,19 +163,26 @@ impl Unit {
             }
             port = of;
             let alone = item.failed > 0;
-            self.ready.pop_front();
             if item.slot.is_some_and(|slot| self.queues.first(slot) != Some(id)) {
+                self.ready.pop_front();
                 self.items.set_phase(id, Phase::Queued);
                 continue;
             }
+            if !self.fetch(id) {
+                break;
+            }
+            self.ready.pop_front();
+            let Some(content) = self.items.get(id).and_then(|item| item.content.as_ref()) else {
+                continue;
+            };
             batch.push(Event {
-                timestamp: item.timestamp.0,
-                key: item.key.as_deref(),
-                value: &item.value,
+                timestamp: content.timestamp.0,
+                key: content.key.as_deref(),
+                value: &content.value,
                 port,
-                origin: item.origin,
+                origin: content.origin,
             });
-            for (name, value) in &item.headers {
+            for (name, value) in &content.headers {
                 batch.push_header(name, value);
             }
             ids.push(id);
@@ -337,7 +349,8 @@ impl Unit {
     /// One event failed by itself.
     fn fail_event(&mut self, work: &Work, event: usize, failure: Failure, trap: Option<Trap>) {
         let id = match &work.who {
-            Who::Waiting(ids) => ids[event],
+            Who::Waiting(ids) if self.fetch(ids[event]) => ids[event],
+            Who::Waiting(_) => return,
             Who::Fresh(_) | Who::Picked(_) => {
                 let order = match &work.who {
                     Who::Picked(orders) => orders[event],

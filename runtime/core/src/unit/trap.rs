@@ -92,7 +92,7 @@ impl Unit {
                     self.next_suspect();
                 }
                 let failure = Failure::transient(&trap.kind.to_string(), trap.message.clone());
-                self.end_attempt(culprit, End::Failed(failure, Some(trap)));
+                self.end_attempt(culprit, End::Failed(Box::new((failure, Some(trap)))));
             }
             None if in_flight.is_empty() => {}
             None => {

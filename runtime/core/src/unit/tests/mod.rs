@@ -7,6 +7,7 @@ mod guest;
 mod ingress;
 mod random;
 mod sends;
+mod spill;
 mod transforms;
 mod traps;
 mod world;

@@ -75,12 +75,16 @@ fn count(
     Ok(Ok(output))
 }
 
+pub(super) fn counts() -> Program {
+    Program::new("count").transform(Arc::new(count))
+}
+
 fn world() -> World {
     let stock = Program::new("stock").on("ship", |cx| {
         cx.add(1);
         Ok("")
     });
-    World::new(vec![Program::new("count").transform(Arc::new(count)), stock])
+    World::new(vec![counts(), stock])
 }
 
 #[test]

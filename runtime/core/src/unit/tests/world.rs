@@ -21,8 +21,31 @@ use crate::{
     message::{Address, Message, Stamped},
     plan::{MissingKey, RetryPolicy, Runs},
     rows::{self, Change},
-    unit::{Action, Target, Unit, UnitConfig, UnitFigures, Waiting},
+    unit::{Action, CommittedRows, Target, Unit, UnitConfig, UnitFigures, Waiting},
 };
+
+/// The rows of the last commit.
+#[derive(Default)]
+pub(super) struct Store {
+    rows: Mutex<BTreeMap<Vec<u8>, Bytes>>,
+    /// Reads fail with this.
+    broken: Mutex<Option<&'static str>>,
+}
+
+impl Store {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Vec<u8>, Bytes>> {
+        self.rows.lock().unwrap()
+    }
+}
+
+impl CommittedRows for Store {
+    fn row(&self, key: &[u8]) -> Result<Option<Bytes>, String> {
+        match *self.broken.lock().unwrap() {
+            Some(why) => Err(why.into()),
+            None => Ok(self.lock().get(key).cloned()),
+        }
+    }
+}
 
 /// What an operator does.
 #[derive(Clone)]
@@ -34,6 +57,8 @@ pub(super) struct Program {
     pub(super) concurrency: usize,
     pub(super) keyed: bool,
     pub(super) missing_key: MissingKey,
+    /// By default all that can be spilled is, at every commit.
+    pub(super) waiting_bytes: usize,
 }
 
 impl Program {
@@ -51,6 +76,7 @@ impl Program {
             concurrency: 100,
             keyed: true,
             missing_key: MissingKey::DeadLetter,
+            waiting_bytes: 0,
         }
     }
 
@@ -121,7 +147,7 @@ pub(super) struct World {
     #[expect(clippy::type_complexity, reason = "a test's filter")]
     hold: Option<Box<dyn Fn(&Stamped) -> bool>>,
     held: Vec<(usize, Stamped)>,
-    pub(super) rows: BTreeMap<Vec<u8>, Bytes>,
+    store: Arc<Store>,
     delta: Vec<Change>,
     epochs: Vec<u64>,
     committed: u64,
@@ -139,6 +165,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(programs: Vec<Program>) -> Self {
+        let store = Arc::new(Store::default());
         let nodes: Arc<[NodeId]> =
             programs.iter().map(|program| program.name.parse().unwrap()).collect();
         let targets = programs.iter().enumerate().map(|(node, program)| {
@@ -177,12 +204,13 @@ impl World {
                 nodes: nodes.clone(),
                 edges: Arc::new(["in".to_owned()]),
                 topics: Arc::new(["topic".to_owned()]),
-                waiting_bytes: 1 << 20,
+                waiting: targets[program.name].waiting.clone(),
+                waiting_bytes: program.waiting_bytes,
                 seed: 7,
             };
             Node {
                 program,
-                unit: Mutex::new(Unit::new(config.clone(), Epoch(1))),
+                unit: Mutex::new(Unit::new(config.clone(), Epoch(1), store.clone())),
                 config,
                 guest: SimGuest::default(),
             }
@@ -201,7 +229,7 @@ impl World {
             mail: VecDeque::new(),
             hold: None,
             held: Vec::new(),
-            rows: BTreeMap::new(),
+            store,
             delta: Vec::new(),
             epochs: vec![1; count + 1],
             committed: 0,
@@ -354,8 +382,8 @@ impl World {
         self.changed = self.delta.len();
         for change in std::mem::take(&mut self.delta) {
             match change.value {
-                Some(value) => drop(self.rows.insert(change.key, value)),
-                None => drop(self.rows.remove(&change.key)),
+                Some(value) => drop(self.store.lock().insert(change.key, value)),
+                None => drop(self.store.lock().remove(&change.key)),
             }
         }
         for node in 0..self.nodes.len() {
@@ -402,11 +430,7 @@ impl World {
         self.now.monotonic = Duration::from_millis(3);
         for node in 0..self.nodes.len() {
             let config = self.nodes[node].config.clone();
-            let mut unit = Unit::new(config.clone(), epoch);
-            let ranges =
-                rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
-            let rows = ranges.into_iter().flat_map(|range| self.scan(range)).collect();
-            unit.restore(self.now, rows).unwrap();
+            let unit = self.restored(config, epoch);
             self.nodes[node].unit = Mutex::new(unit);
             self.nodes[node].guest = SimGuest::default();
         }
@@ -429,14 +453,26 @@ impl World {
         let unit = |shard| {
             let config =
                 UnitConfig { shard: Shard(shard), shards, task: 50 + shard, ..config.clone() };
-            let ranges =
-                rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
-            let rows = ranges.into_iter().flat_map(|range| self.scan(range)).collect();
-            let mut unit = Unit::new(config, Epoch(self.committed + 1));
-            unit.restore(self.now, rows).unwrap();
-            unit
+            self.restored(config, Epoch(self.committed + 1))
         };
         (0..shards).map(unit).collect()
+    }
+
+    fn restored(&self, config: UnitConfig, epoch: Epoch) -> Unit {
+        let ranges = rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
+        let mut unit = Unit::new(config, epoch, self.store.clone());
+        for range in ranges {
+            for page in self.scan(range).chunks(3) {
+                unit.restore(self.now, page).unwrap();
+            }
+        }
+        unit
+    }
+
+    /// Committed rows cannot be read any more, or can again.
+    pub(super) fn break_store(&mut self, why: Option<&'static str>) -> &mut Self {
+        *self.store.broken.lock().unwrap() = why;
+        self
     }
 
     pub(super) fn request(&mut self, request: IngressRequest) -> &mut Self {
@@ -490,7 +526,7 @@ impl World {
     /// How many committed rows each table has, but for cells, counts and dead letters.
     pub(super) fn tables(&self) -> BTreeMap<&'static str, usize> {
         let mut tables = BTreeMap::new();
-        for key in self.rows.keys() {
+        for key in self.store.lock().keys() {
             let name = rows::Table::of(key).unwrap().name();
             if !["cells", "counts", "edge taken", "dead letters"].contains(&name) {
                 *tables.entry(name).or_default() += 1;
@@ -531,7 +567,8 @@ impl World {
     }
 
     fn scan(&self, range: rows::Range) -> Vec<(Vec<u8>, Bytes)> {
-        let all = self.rows.range(range.from..);
+        let rows = self.store.lock();
+        let all = rows.range(range.from..);
         let all = all.take_while(|(key, _)| range.to.as_ref().is_none_or(|to| *key < to));
         all.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
