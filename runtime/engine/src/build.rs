@@ -37,9 +37,6 @@ use crate::{
     task::{Input, Place, Root, Task},
 };
 
-/// Rows that are read at once when state is restored.
-const SCAN_ROWS: usize = 1_000;
-
 /// Loads a pipeline as of its last commit. Nothing runs before the actors are
 /// stepped.
 ///
@@ -459,9 +456,11 @@ impl Builder {
         let rows = Rows { store: self.config.store.clone(), domain: self.domain.clone() };
         let mut unit = Unit::new(config, self.running, Arc::new(rows));
         for range in rows::unit_ranges(&node.id, rows::groups_of(Shard(shard), node.shards)) {
-            pages(&self.config.store, &self.domain, range, |page| {
-                unit.restore(self.now, &page).map_err(|error| unreadable(node, &error))
-            })?;
+            let rows = self.config.store.scan_all(&self.domain, &range.from, range.to.as_deref());
+            for row in rows {
+                let (key, value) = row?;
+                unit.restore(self.now, &key, &value).map_err(|error| unreadable(node, &error))?;
+            }
         }
         Ok(unit)
     }
@@ -533,33 +532,8 @@ pub(crate) fn scan(
     domain: &DomainName,
     range: rows::Range,
 ) -> Result<Vec<(Vec<u8>, Bytes)>, EngineError> {
-    let mut all = Vec::new();
-    pages(store, domain, range, |page| {
-        all.extend(page);
-        Ok(())
-    })?;
-    Ok(all)
-}
-
-/// The committed rows of a range, page by page.
-fn pages(
-    store: &Store,
-    domain: &DomainName,
-    range: rows::Range,
-    mut take: impl FnMut(Vec<(Vec<u8>, Bytes)>) -> Result<(), EngineError>,
-) -> Result<(), EngineError> {
-    let mut from = range.from;
-    loop {
-        let page = store.scan(domain, &from, range.to.as_deref(), SCAN_ROWS)?;
-        match page.last() {
-            Some((last, _)) if page.len() >= SCAN_ROWS => {
-                from.clone_from(last);
-                from.push(0);
-                take(page)?;
-            }
-            _ => return take(page),
-        }
-    }
+    let rows = store.scan_all(domain, &range.from, range.to.as_deref());
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Where units read back what they spilled.

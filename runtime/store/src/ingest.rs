@@ -24,7 +24,7 @@ use weir_core::{
 };
 
 use crate::{
-    Append, Change, Commit, DomainName, Receipt, Store, StoreError, TopicInfo,
+    Append, Change, Commit, DomainName, Page, Receipt, Store, StoreError, TopicInfo,
     codec::Input,
     journal::record::{Prepared, RECORD_BYTES_MAX},
 };
@@ -190,7 +190,8 @@ impl Ingest {
     pub fn expire(self: &Arc<Self>) -> Result<(), StoreError> {
         let until = time_key(self.oldest_kept(), &[]);
         let domain = DomainName::ingest();
-        let expired = self.store.scan(&domain, b"t", Some(&until), EXPIRE_AT_ONCE)?;
+        let page = Page { rows: EXPIRE_AT_ONCE, ..Page::default() };
+        let expired = self.store.scan(&domain, b"t", Some(&until), page)?.rows;
         if expired.is_empty() {
             return Ok(());
         }

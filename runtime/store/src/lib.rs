@@ -44,6 +44,7 @@ pub use error::StoreError;
 pub use ingest::{Dedupe, DedupeId, Ingest, IngestDone, Ingested, NewRecord, NewRecords};
 pub use options::{Options, ViewKind};
 pub use registry::{Answer, ModuleEntry, PipelineEntry, Registry, Revision, Stored};
+pub use rows::{Page, Scanned};
 pub use store::{Rows, Store, TopicDone};
 pub use threads::Threads;
 pub use topics::{PartitionInfo, Read, TopicConfig, TopicInfo, Watch};

@@ -437,7 +437,7 @@ impl Registry {
         if let Some(last) = end.last_mut() {
             *last += 1;
         }
-        self.store.scan(&DomainName::meta(), prefix.as_bytes(), Some(&end), usize::MAX)
+        self.store.scan_all(&DomainName::meta(), prefix.as_bytes(), Some(&end)).collect()
     }
 }
 

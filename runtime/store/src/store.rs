@@ -25,7 +25,7 @@ use crate::{
     queue::{Decide, Entry, Queue},
     recover::{Recovered, recover},
     registry,
-    rows::RowStore,
+    rows::{Page, RowStore, Scanned},
     snapshot,
     threads::Alarm,
     topics::{Read, TopicConfig, TopicInfo, Topics, Watch, watch::Watchers},
@@ -371,8 +371,8 @@ impl Store {
         self.rows.get(domain, key)
     }
 
-    /// Rows with `from <= key < to`, ascending, as of the last durable commit; at most
-    /// `limit`. Commits of the domain wait while it runs: read much in pages.
+    /// The first page of rows with `from <= key < to`, ascending, as of the last durable
+    /// commit. Commits of the domain wait while it runs.
     ///
     /// # Errors
     /// If the view can not be read.
@@ -381,9 +381,34 @@ impl Store {
         domain: &DomainName,
         from: &[u8],
         to: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Rows, StoreError> {
-        self.rows.scan(domain, from, to, limit)
+        page: Page,
+    ) -> Result<Scanned, StoreError> {
+        self.rows.scan(domain, from, to, page)
+    }
+
+    /// All rows with `from <= key < to`, ascending, read in pages of the default size:
+    /// each as of the last durable commit when it is read.
+    ///
+    /// # Errors
+    /// If the view can not be read; nothing comes after an error.
+    pub fn scan_all(
+        &self,
+        domain: &DomainName,
+        from: &[u8],
+        to: Option<&[u8]>,
+    ) -> impl Iterator<Item = Result<(Vec<u8>, Bytes), StoreError>> {
+        let mut next = Some(from.to_vec());
+        let pages = std::iter::from_fn(move || {
+            let scanned = self.scan(domain, &next.take()?, to, Page::default());
+            Some(scanned.map(|page| {
+                next = page.next;
+                page.rows
+            }))
+        });
+        pages.flat_map(|page| {
+            let (rows, error) = page.map_or_else(|e| (Rows::new(), Some(e)), |rows| (rows, None));
+            rows.into_iter().map(Ok).chain(error.map(Err))
+        })
     }
 
     /// Removes all rows of a domain in one commit, when its turn comes. Its epochs go
@@ -391,10 +416,12 @@ impl Store {
     pub fn clear_domain(&self, domain: &DomainName, done: Done) {
         let domain = domain.clone();
         self.decide(Box::new(move |store| {
-            match store.and_then(|store| store.scan(&domain, &[], None, usize::MAX)) {
+            let removal = store.and_then(|store| {
+                let rows = store.scan_all(&domain, &[], None);
+                rows.map(|row| row.map(|(key, _)| Change { key, value: None })).collect()
+            });
+            match removal {
                 Ok(rows) => {
-                    let rows =
-                        rows.into_iter().map(|(key, _)| Change { key, value: None }).collect();
                     prepare(Commit { domain, epoch: Epoch(0), rows, appends: Vec::new() }, done)
                 }
                 Err(error) => {

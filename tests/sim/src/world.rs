@@ -441,7 +441,9 @@ impl World {
     /// If they cannot be read.
     #[must_use]
     pub fn rows(&self, range: &rows::Range) -> Vec<(Vec<u8>, Bytes)> {
-        self.store().scan(&domain(), &range.from, range.to.as_deref(), usize::MAX).expect("rows")
+        let domain = domain();
+        let rows = self.store().scan_all(&domain, &range.from, range.to.as_deref());
+        rows.collect::<Result<_, _>>().expect("rows")
     }
 
     /// All committed state of an operator: key, cell, entry -> value.

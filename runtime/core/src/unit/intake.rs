@@ -111,10 +111,16 @@ impl Unit {
 
     /// The first of a key's queue begins, if nothing is in its way.
     pub(super) fn wake(&mut self, slot: crate::state::Slot) {
-        if !self.queues.is_blocked(slot)
-            && let Some(first) = self.queues.first(slot)
-            && self.items.get(first).is_some_and(|item| matches!(item.phase, Phase::Queued))
-        {
+        if self.queues.is_blocked(slot) {
+            return;
+        }
+        let Some(first) = self.queues.first(slot) else { return };
+        let is_queued = match self.items.get(first) {
+            Some(item) => matches!(item.phase, Phase::Queued),
+            // It was spilled, and only the queue knew of it.
+            None => self.take_back(first, slot),
+        };
+        if is_queued {
             self.make_ready(first);
         }
     }

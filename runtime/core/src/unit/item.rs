@@ -194,6 +194,16 @@ impl Item {
             && self.run.is_none()
             && self.journal.as_ref().is_none_or(|journal| journal.open().next().is_none())
     }
+
+    /// Is there nothing to know of it, while it is spilled, but its place in the queue of
+    /// its key?
+    pub(crate) fn is_known_by_its_queue(&self) -> bool {
+        matches!(self.phase, Phase::Queued)
+            && self.slot.is_some()
+            && self.ask.is_none()
+            && self.journal.is_none()
+            && !self.stored.journal
+    }
 }
 
 impl Content {

@@ -2,8 +2,8 @@
 //!
 //! What waits and is in a durable row gives away its content when the list takes more
 //! memory than it may, the newest first, and gets it back when it is about to run (rule
-//! P3). The order of a key, calls and times stay in memory, so nothing but a run needs
-//! the rows.
+//! P3). Of an event behind another of its key nothing stays but its place in the queue.
+//! Calls, sends and times are known without the rows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,6 +20,9 @@ const STALE: usize = 1_024;
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     by_id: FxHashMap<InvocationId, Box<Item>>,
+    /// How many are in the queue of their key and nowhere else.
+    away: usize,
+    placed: bool,
     bytes: usize,
     /// Of those whose content is here.
     resident: usize,
@@ -36,7 +39,7 @@ pub(crate) struct Items {
 
 impl Items {
     pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
+        self.by_id.len() + self.away
     }
 
     /// What all take, wherever they are.
@@ -184,8 +187,30 @@ impl Items {
                 item.journal = None;
                 self.resident -= item.bytes;
             }
+            if self.placed && item.is_known_by_its_queue() {
+                self.by_id.remove(&id);
+                self.away += 1;
+            }
         }
         self.spillable.extend(kept.into_iter().rev());
+    }
+
+    /// After a restore, all have their place in a queue: those of which nothing else is to
+    /// be known may go.
+    pub(crate) fn placed(&mut self) {
+        self.placed = true;
+        let before = self.by_id.len();
+        self.by_id.retain(|_, item| item.content.is_some() || !item.is_known_by_its_queue());
+        self.away += before - self.by_id.len();
+    }
+
+    /// One that went is the first of its queue now.
+    pub(crate) fn take_back(&mut self, item: Item) {
+        let id = item.id;
+        self.away = self.away.saturating_sub(1);
+        self.resident += item.bytes;
+        self.by_id.insert(id, Box::new(item));
+        self.list(id);
     }
 
     /// One that was spilled has its content again, and its journal if there is one.

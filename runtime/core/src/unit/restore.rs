@@ -14,33 +14,33 @@ use crate::{
         self, AnswerRow, BlockedRow, Change, CountsRow, EntryRow, OutboxRow, Reader, RowError,
         Table, WaitingRow, bad_key, decode,
     },
+    state::Slot,
 };
 
 impl Unit {
-    /// Takes rows of its key groups: a part of what [`rows::unit_ranges`] names, in that
-    /// order. What waits beyond the bound of memory stays in its row. Cells that the
+    /// Takes a row of its key groups, one of those that [`rows::unit_ranges`] names, in
+    /// that order. What waits beyond the bound of memory stays in its row. Cells that the
     /// module does not declare are left as they are.
     ///
     /// # Errors
-    /// If a row cannot be read, or names what this plan does not have. The unit is of
+    /// If the row cannot be read, or names what this plan does not have. The unit is of
     /// no more use then.
-    pub fn restore(&mut self, now: Now, rows: &[(Vec<u8>, Bytes)]) -> Result<(), RowError> {
+    pub fn restore(&mut self, now: Now, key: &[u8], value: &Bytes) -> Result<(), RowError> {
         self.now = now;
-        for (key, value) in rows {
-            let table = Table::of(key).unwrap_or(Table::Requests);
-            match table {
-                Table::Cells => self.restore_cell(key, value)?,
-                Table::Waiting => self.restore_item(key, value)?,
-                Table::Journals => self.restore_journal(key, value)?,
-                Table::Outbox => self.restore_send(key, value)?,
-                Table::Answers => self.restore_answer(key, value)?,
-                Table::Blocked => self.restore_blocked(key, value)?,
-                Table::Counts => self.restore_counts(key, value)?,
-                Table::EdgeTaken => self.restore_edge(key, value)?,
-                _ => return Err(bad_key(table)),
+        match Table::of(key).unwrap_or(Table::Requests) {
+            Table::Cells => self.restore_cell(key, value)?,
+            Table::Waiting => {
+                self.restore_item(key, value)?;
+                self.items.spill(self.epoch, self.config.waiting_bytes);
             }
+            Table::Journals => self.restore_journal(key, value)?,
+            Table::Outbox => self.restore_send(key, value)?,
+            Table::Answers => self.restore_answer(key, value)?,
+            Table::Blocked => self.restore_blocked(key, value)?,
+            Table::Counts => self.restore_counts(key, value)?,
+            Table::EdgeTaken => self.restore_edge(key, value)?,
+            table => return Err(bad_key(table)),
         }
-        self.items.spill(self.epoch, self.config.waiting_bytes);
         Ok(())
     }
 
@@ -52,6 +52,7 @@ impl Unit {
         for (order, id) in waiting {
             self.place(order, id);
         }
+        self.items.placed();
     }
 
     /// Where a restored item waits.
@@ -90,7 +91,31 @@ impl Unit {
 
     fn restore_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), RowError> {
         let (group, id) = in_group(key, Table::Waiting, |reader| reader.invocation())?;
-        let mut row: WaitingRow = decode(Table::Waiting, value)?;
+        let row: WaitingRow = decode(Table::Waiting, value)?;
+        let slot = row.key.as_ref().map(|key| {
+            let slot = self.keys.intern(hash_key(key), key);
+            self.keys.pin(slot);
+            slot
+        });
+        let item = self.item(id, group, slot, row)?;
+        if let Some(ask) = &item.ask {
+            self.asks.insert(ask.id, id);
+        }
+        self.items.restore(item);
+        Ok(())
+    }
+
+    /// What a row says.
+    ///
+    /// # Errors
+    /// If it names what this plan does not have.
+    pub(super) fn item(
+        &self,
+        id: InvocationId,
+        group: KeyGroup,
+        slot: Option<Slot>,
+        row: WaitingRow,
+    ) -> Result<Item, RowError> {
         let error = |problem: String| RowError { table: Table::Waiting.name(), problem };
         let description = &self.config.description;
         let entry = match &row.entry {
@@ -104,26 +129,19 @@ impl Unit {
         let entry = entry.ok_or_else(|| {
             error(format!("{id} waits for {:?}, which the module does not have", row.entry))
         })?;
-        let ask = match row.ask.take() {
+        let ask = match &row.ask {
             Some(ask) => {
-                let from = self.names.address(&ask.from);
-                let from = from.ok_or_else(|| {
+                let from = self.names.address(&ask.from).ok_or_else(|| {
                     error(format!(
                         "{id} was asked for by {:?}, which the plan does not have",
                         ask.from
                     ))
                 })?;
-                self.asks.insert(ask.id, id);
-                let (kind, chain) = (ask.kind, ask.chain);
+                let (kind, chain) = (ask.kind, ask.chain.clone());
                 Some(Box::new(Asked { id: ask.id, from, kind, chain, forgotten: false }))
             }
             None => None,
         };
-        let slot = row.key.as_ref().map(|key| {
-            let slot = self.keys.intern(hash_key(key), key);
-            self.keys.pin(slot);
-            slot
-        });
         let held = ask
             .as_ref()
             .is_some_and(|ask| matches!(ask.kind, AskKind::Send { not_before: Some(_) }));
@@ -138,7 +156,7 @@ impl Unit {
         };
         let (order, cause, failed) = (row.order, row.cause, row.failed);
         let content = self.content(row);
-        self.items.restore(Item {
+        Ok(Item {
             id,
             order,
             entry,
@@ -154,8 +172,7 @@ impl Unit {
             run: None,
             has_slot: false,
             stored: Stored { row: true, ..Stored::default() },
-        });
-        Ok(())
+        })
     }
 
     fn restore_journal(&mut self, key: &[u8], value: &[u8]) -> Result<(), RowError> {

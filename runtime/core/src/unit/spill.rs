@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     batch::Origin,
-    ids::InvocationId,
+    ids::{InvocationId, KeyGroup},
     rows::{JournalRow, RowError, Table, WaitingRow, decode},
+    state::Slot,
 };
 
 /// The rows of the pipeline as of its last commit, for a unit that put something out of
@@ -31,34 +32,56 @@ impl Unit {
         if item.content.is_some() {
             return true;
         }
+        let group = item.group;
         let wants_journal = item.stored.journal && item.journal.is_none();
-        let read = |table| {
-            let row = self.rows.row(&self.item_key(table, item.group, id))?;
-            row.ok_or_else(|| format!("its row in the table `{}` is gone", Table::name(table)))
-        };
         let rows = || {
-            let row = decode(Table::Waiting, &read(Table::Waiting)?).map_err(|e| e.to_string())?;
+            let content = self.content(self.waiting_of(group, id)?);
             let journal = match wants_journal {
-                true => Some(self.journal(&read(Table::Journals)?).map_err(|e| e.to_string())?),
+                true => Some(self.journal(&self.row_of(Table::Journals, group, id)?)?),
                 false => None,
             };
-            Ok((self.content(row), journal))
+            Ok((content, journal))
         };
         match rows() {
             Ok((content, journal)) => {
                 self.items.refill(id, content, journal);
                 true
             }
-            Err(problem) => {
-                let problem: String = problem;
-                let reason = format!(
-                    "operator `{}` cannot read {id}, which waits, from the store: {problem}",
-                    self.config.id
-                );
-                self.out.push(Action::Halt { reason });
-                false
-            }
+            Err(problem) => self.unreadable(id, &problem),
         }
+    }
+
+    /// Brings back one that is in the queue of this key and nowhere else. False as for
+    /// [`Unit::fetch`].
+    pub(super) fn take_back(&mut self, id: InvocationId, slot: Slot) -> bool {
+        let group = self.group_of(Some(slot));
+        let item =
+            self.waiting_of(group, id).and_then(|row| Ok(self.item(id, group, Some(slot), row)?));
+        match item {
+            Ok(item) => {
+                self.items.take_back(item);
+                true
+            }
+            Err(problem) => self.unreadable(id, &problem),
+        }
+    }
+
+    fn waiting_of(&self, group: KeyGroup, id: InvocationId) -> Result<WaitingRow, Unreadable> {
+        Ok(decode(Table::Waiting, &self.row_of(Table::Waiting, group, id)?)?)
+    }
+
+    fn row_of(&self, table: Table, group: KeyGroup, id: InvocationId) -> Result<Bytes, Unreadable> {
+        let row = self.rows.row(&self.item_key(table, group, id)).map_err(Unreadable)?;
+        row.ok_or_else(|| Unreadable(format!("its row in the table `{}` is gone", table.name())))
+    }
+
+    fn unreadable(&mut self, id: InvocationId, problem: &Unreadable) -> bool {
+        let reason = format!(
+            "operator `{}` cannot read {id}, which waits, from the store: {}",
+            self.config.id, problem.0
+        );
+        self.out.push(Action::Halt { reason });
+        false
     }
 
     /// The content that a row holds.
@@ -104,5 +127,14 @@ impl Unit {
             )));
         }
         Ok(Journal { seed: row.seed, began: row.began, calls, outcomes, handed: row.handed })
+    }
+}
+
+/// Why something cannot be brought back, for people.
+struct Unreadable(String);
+
+impl From<RowError> for Unreadable {
+    fn from(error: RowError) -> Self {
+        Self(error.to_string())
     }
 }

@@ -180,12 +180,12 @@ pub(super) fn read(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Au
     let domain = DomainName::of_pipeline(name);
     for _ in 0..TRIES {
         let epoch = store.last_epoch(&domain);
-        // All tables of the audit are neighbours: one scan sees one commit.
-        let from = first_table();
-        let rows = store.scan(&domain, &from, Some(&rows::dead_letters().from), usize::MAX)?;
+        // All tables of the audit are neighbours. Read in one epoch, they are of one commit.
+        let (from, to) = (first_table(), rows::dead_letters().from);
+        let rows = store.scan_all(&domain, &from, Some(&to)).collect::<Result<_, _>>()?;
         if store.last_epoch(&domain) == epoch {
             let topic_id = |name: &TopicName| store.topic(name).map(|topic| topic.id);
-            return add_up(epoch, &rows.into_iter().collect(), plan, topic_id);
+            return add_up(epoch, &rows, plan, topic_id);
         }
     }
     Err(Error::Unavailable(

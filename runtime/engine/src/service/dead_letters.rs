@@ -7,7 +7,7 @@ use weir_core::{
     ids::{InvocationId, NodeId, PipelineName},
     rows,
 };
-use weir_store::{Change, DomainName, Store};
+use weir_store::{Change, DomainName, Page, Store};
 
 use super::{
     Engine, Error, ask,
@@ -16,10 +16,8 @@ use super::{
     lifecycle::{owned, running},
 };
 
-/// Dead letters that are read at once; each holds an event of up to some MiB.
-const STEP: usize = 100;
-/// The most bytes of values in a page; one dead letter may be larger.
-const PAGE_BYTES: usize = 8 << 20;
+/// The most bytes of a page; one dead letter may be larger.
+const PAGE_BYTES: usize = 4 << 20;
 
 /// Which dead letters are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,36 +118,22 @@ fn read(store: &Store, domain: &DomainName, query: &DeadLetterQuery) -> Result<D
         let behind = [rows::dead_letter_key(&id_of(operator)?, *id).as_slice(), &[0]].concat();
         range.from = range.from.max(behind);
     }
-    let mut page = DeadLetters::default();
-    let mut bytes = 0;
-    loop {
-        let step = store.scan(domain, &range.from, range.to.as_deref(), STEP)?;
-        let full = step.len() == STEP;
-        for (key, value) in step {
-            if page.letters.len() >= query.limit || bytes >= PAGE_BYTES {
-                page.more = true;
-                return Ok(page);
-            }
-            let letter = rows::dead_letter(&value).map_err(unreadable)?;
-            bytes += letter.value.len();
-            page.letters.push(letter);
-            range.from = [key.as_slice(), &[0]].concat();
-        }
-        if !full {
-            return Ok(page);
-        }
-    }
+    let page = Page { rows: query.limit, bytes: PAGE_BYTES };
+    let found = store.scan(domain, &range.from, range.to.as_deref(), page)?;
+    let letters = found.rows.iter().map(|(_, value)| rows::dead_letter(value));
+    Ok(DeadLetters {
+        letters: letters.collect::<Result<_, _>>().map_err(unreadable)?,
+        more: found.next.is_some(),
+    })
 }
 
 /// Looks in every operator that has dead letters.
 fn find(store: &Store, domain: &DomainName, id: InvocationId) -> Result<Option<DeadLetter>, Error> {
     let mut range = rows::dead_letters();
+    let one = Page { rows: 1, ..Page::default() };
     loop {
-        let Some((key, _)) =
-            store.scan(domain, &range.from, range.to.as_deref(), 1)?.into_iter().next()
-        else {
-            return Ok(None);
-        };
+        let mut found = store.scan(domain, &range.from, range.to.as_deref(), one)?;
+        let Some((key, _)) = found.rows.pop() else { return Ok(None) };
         let Some((_, operator)) = rows::owner_of(&key) else { return Ok(None) };
         let operator = id_of(operator)?;
         if let Some(value) = store.get(domain, &rows::dead_letter_key(&operator, id))? {

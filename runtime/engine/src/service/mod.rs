@@ -74,7 +74,7 @@ pub use self::{
     orphans::{OnOrphans, Orphan},
     overview::{EdgeView, GraphView, NodeView, Overview, RevisionView, Summary},
     pipeline::PipelineStatus,
-    state::{CellValue, KeyState, StateQuery},
+    state::{CellValue, KeyState, StatePage, StateQuery},
     tail::{Position, Tail},
     topics::{Page, ReadFrom, RecordOut, RecordQuery},
 };

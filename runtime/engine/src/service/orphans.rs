@@ -10,7 +10,7 @@ use weir_core::{
     plan::Plan,
     rows,
 };
-use weir_store::{Change, DomainName, Store};
+use weir_store::{Change, DomainName, Page, Store};
 
 use super::{Engine, Error, blocking};
 
@@ -82,7 +82,8 @@ fn find(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Vec<Orphan>, 
     let domain = DomainName::of_pipeline(name);
     let mut held: BTreeMap<NodeId, Vec<&'static str>> = BTreeMap::new();
     let mut from = Vec::new();
-    while let Some((key, _)) = store.scan(&domain, &from, None, 1)?.into_iter().next() {
+    let one = Page { rows: 1, ..Page::default() };
+    while let Some((key, _)) = store.scan(&domain, &from, None, one)?.rows.pop() {
         let table = key.first().copied().unwrap_or(u8::MAX);
         let Some((name, owner)) = rows::owner_of(&key) else {
             // A table without owners: on to the next one.
@@ -116,16 +117,17 @@ fn find(store: &Store, name: &PipelineName, plan: &Plan) -> Result<Vec<Orphan>, 
 }
 
 fn removal(store: &Store, domain: &DomainName, ids: &[NodeId]) -> Result<Vec<Change>, Error> {
-    let scan =
-        |range: rows::Range| store.scan(domain, &range.from, range.to.as_deref(), usize::MAX);
     let mut keys = BTreeSet::new();
     for range in ids.iter().flat_map(rows::operator_ranges) {
-        keys.extend(scan(range)?.into_iter().map(|(key, _)| key));
+        for row in store.scan_all(domain, &range.from, range.to.as_deref()) {
+            keys.insert(row?.0);
+        }
     }
     // What its neighbours have counted of the edges to it and from it: an operator of
     // the same name begins at zero at both ends.
     for range in rows::edges() {
-        for (key, _) in scan(range)? {
+        for row in store.scan_all(domain, &range.from, range.to.as_deref()) {
+            let (key, _) = row?;
             for id in ids {
                 if rows::is_of_edge_at(&key, id).map_err(super::audit::unreadable)? {
                     keys.insert(key);

@@ -9,14 +9,16 @@ use weir_core::{
     plan::NodeKind,
     rows::{self, Range},
 };
-use weir_store::{DomainName, Store};
+use weir_store::{DomainName, Page, Store};
 
 use super::{Engine, Error, audit::unreadable, blocking};
 
 /// Entries of one map or list that are shown; the rest is said to be cut.
 const ENTRIES_MAX: usize = 1_000;
-/// Rows that are read at once.
-const STEP: usize = 512;
+/// The most bytes of a page of keys, and of what is shown of one key.
+const PAGE_BYTES: usize = 4 << 20;
+/// What is read at once.
+const STEP: Page = Page { rows: 512, bytes: PAGE_BYTES };
 
 /// Which keys are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,8 +40,18 @@ pub struct KeyState {
     pub key: Bytes,
     /// Its cells, by name.
     pub cells: BTreeMap<String, CellValue>,
-    /// Cells of which not all entries are here.
+    /// Cells of which not all is here: a key shows the first 1,000 entries of each, and
+    /// 4 MiB in all.
     pub cut: Vec<String>,
+}
+
+/// A page of keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatePage {
+    /// In a fixed order that is not that of their bytes.
+    pub keys: Vec<KeyState>,
+    /// Are there more?
+    pub more: bool,
 }
 
 /// What a cell holds.
@@ -68,15 +80,15 @@ impl Engine {
     ) -> Result<KeyState, Error> {
         let reader = self.state_reader(name, operator, None)?;
         blocking(move || {
-            let mut keys = Vec::new();
-            reader.read(rows::cells_of_key(&reader.id, &key), 1, &mut keys)?;
-            Ok(keys.pop().unwrap_or_else(|| KeyState::new(key)))
+            let mut filling = Filling::new(1);
+            reader.read(rows::cells_of_key(&reader.id, &key), &mut filling)?;
+            Ok(filling.page.keys.pop().unwrap_or_else(|| KeyState::new(key)))
         })
         .await?
     }
 
-    /// A page of keys that have state, in a fixed order that is not that of their
-    /// bytes. With fewer than `limit` keys there are no more.
+    /// A page of keys that have state: as many as are asked for, but no more than make 4
+    /// MiB.
     ///
     /// # Errors
     /// [`Error::NotFound`] for the pipeline or operator, or of the store.
@@ -85,10 +97,10 @@ impl Engine {
         name: &PipelineName,
         operator: &str,
         query: StateQuery,
-    ) -> Result<Vec<KeyState>, Error> {
+    ) -> Result<StatePage, Error> {
         let reader = self.state_reader(name, operator, query.cell)?;
         blocking(move || {
-            let mut keys = Vec::new();
+            let mut filling = Filling::new(query.limit);
             let first = query.after.as_ref().map_or(0, |after| KeyGroup::of(after).0);
             for group in first..KeyGroup::COUNT {
                 let mut range = rows::cells_of_group(&reader.id, KeyGroup(group), &query.prefix);
@@ -97,12 +109,12 @@ impl Engine {
                 {
                     range = rows::after_key(range, &reader.id, after);
                 }
-                reader.read(range, query.limit, &mut keys)?;
-                if keys.len() >= query.limit {
+                reader.read(range, &mut filling)?;
+                if filling.page.more {
                     break;
                 }
             }
-            Ok(keys)
+            Ok(filling.page)
         })
         .await?
     }
@@ -143,40 +155,38 @@ struct Reader {
 }
 
 impl Reader {
-    /// Adds the keys of a range until there are `limit`.
-    fn read(&self, mut range: Range, limit: usize, keys: &mut Vec<KeyState>) -> Result<(), Error> {
-        loop {
-            if range.to.as_ref().is_some_and(|to| *to <= range.from) {
+    /// Adds the keys of a range until the page is full.
+    fn read(&self, range: Range, filling: &mut Filling) -> Result<(), Error> {
+        let mut next = Some(range.from);
+        while let Some(from) = next {
+            if range.to.as_ref().is_some_and(|to| *to <= from) {
                 return Ok(());
             }
-            let step = self.store.scan(&self.domain, &range.from, range.to.as_deref(), STEP)?;
-            let Some((last, _)) = step.last() else { return Ok(()) };
-            let next = [last.as_slice(), &[0]].concat();
-            let full = step.len() == STEP;
-            let mut behind_cell = next.clone();
-            for (row, value) in &step {
-                let place = row;
-                let row = rows::cell(row, value).map_err(unreadable)?;
-                behind_cell = behind(place, row.entry.len());
-                if self.cell.as_ref().is_some_and(|cell| *cell != row.cell) {
-                    continue;
-                }
-                if keys.last().is_none_or(|last| last.key != row.key) {
-                    if keys.len() >= limit {
-                        return Ok(());
+            let step = self.store.scan(&self.domain, &from, range.to.as_deref(), STEP)?;
+            next = step.next;
+            let mut rows = step.rows.iter().peekable();
+            while let Some((place, value)) = rows.next() {
+                let row = rows::cell(place, value).map_err(unreadable)?;
+                let skip = behind(place, row.entry.len());
+                let asked = self.cell.as_ref().is_none_or(|cell| *cell == row.cell);
+                let took = match asked {
+                    true => filling.take(self.kind(&row), row),
+                    false => Took::NotOfCell,
+                };
+                match took {
+                    Took::Row => {}
+                    Took::NotOfCell => {
+                        // What is left of the cell is not even read.
+                        while rows.next_if(|(place, _)| *place < skip).is_some() {}
+                        if rows.peek().is_none() {
+                            next = next.map(|next| next.max(skip));
+                        }
                     }
-                    keys.push(KeyState::new(row.key.clone().into()));
-                }
-                if let Some(last) = keys.last_mut() {
-                    last.add(self.kind(&row), row);
+                    Took::NotOfPage => return Ok(()),
                 }
             }
-            if !full {
-                return Ok(());
-            }
-            range.from =
-                if keys.last().is_some_and(|key| !key.cut.is_empty()) { behind_cell } else { next };
         }
+        Ok(())
     }
 
     fn kind(&self, row: &rows::CellRow) -> CellKind {
@@ -197,9 +207,67 @@ fn behind(row: &[u8], entry: usize) -> Vec<u8> {
     cell
 }
 
+/// What became of a row.
+#[derive(Debug)]
+enum Took {
+    Row,
+    /// It is left out, and so is what is left of its cell.
+    NotOfCell,
+    /// The page is full.
+    NotOfPage,
+}
+
+/// A page that fills up.
+struct Filling {
+    page: StatePage,
+    limit: usize,
+    bytes: usize,
+}
+
+impl Filling {
+    fn new(limit: usize) -> Self {
+        Self { page: StatePage::default(), limit, bytes: 0 }
+    }
+
+    /// Takes a row. Of the first key of a page as much is kept as there is room for; any
+    /// other is in it as a whole.
+    fn take(&mut self, kind: CellKind, row: rows::CellRow) -> Took {
+        let size = row.key.len() + row.cell.len() + row.entry.len() + row.value.len();
+        let room = self.page.keys.is_empty() || self.bytes + size <= PAGE_BYTES;
+        let keys = &mut self.page.keys;
+        if keys.last().is_none_or(|last| last.key != row.key) {
+            if keys.len() >= self.limit.max(1) || !room {
+                self.page.more = true;
+                return Took::NotOfPage;
+            }
+            keys.push(KeyState::new(row.key.clone().into()));
+        } else if !room && keys.len() > 1 {
+            keys.pop();
+            self.page.more = true;
+            return Took::NotOfPage;
+        }
+        let Some(state) = keys.last_mut() else { return Took::NotOfPage };
+        if !room || state.entries(&row.cell) >= ENTRIES_MAX {
+            state.cut.push(row.cell);
+            return Took::NotOfCell;
+        }
+        self.bytes += size;
+        state.add(kind, row);
+        Took::Row
+    }
+}
+
 impl KeyState {
     fn new(key: Bytes) -> Self {
         Self { key, cells: BTreeMap::new(), cut: Vec::new() }
+    }
+
+    fn entries(&self, cell: &str) -> usize {
+        match self.cells.get(cell) {
+            Some(CellValue::Map(entries)) => entries.len(),
+            Some(CellValue::List(entries)) => entries.len(),
+            Some(CellValue::Value(_) | CellValue::Counter(_)) | None => 0,
+        }
     }
 
     fn add(&mut self, kind: CellKind, row: rows::CellRow) {
@@ -208,18 +276,14 @@ impl KeyState {
             (CellKind::Value | CellKind::Counter, _) => CellValue::Value(row.value),
             (CellKind::Map, _) => match self.cells.remove(&row.cell) {
                 Some(CellValue::Map(mut entries)) => {
-                    if self.room(&row.cell, entries.len()) {
-                        entries.push((row.entry, row.value));
-                    }
+                    entries.push((row.entry, row.value));
                     CellValue::Map(entries)
                 }
                 _ => CellValue::Map(vec![(row.entry, row.value)]),
             },
             (CellKind::List, _) => match self.cells.remove(&row.cell) {
                 Some(CellValue::List(mut entries)) => {
-                    if self.room(&row.cell, entries.len()) {
-                        entries.push(row.value);
-                    }
+                    entries.push(row.value);
                     CellValue::List(entries)
                 }
                 _ => CellValue::List(vec![row.value]),
@@ -227,11 +291,7 @@ impl KeyState {
         };
         self.cells.insert(row.cell, value);
     }
-
-    fn room(&mut self, cell: &str, entries: usize) -> bool {
-        if entries >= ENTRIES_MAX && !self.cut.iter().any(|cut| cut == cell) {
-            self.cut.push(cell.into());
-        }
-        entries < ENTRIES_MAX
-    }
 }
+
+#[cfg(test)]
+mod tests;

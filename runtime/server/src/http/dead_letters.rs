@@ -35,7 +35,8 @@ pub(super) struct Letters {
     operator: Option<String>,
     /// `next` of the page before.
     after: Option<String>,
-    /// At most so many; default 100, at most 1,000.
+    /// At most so many; default 100, at most 1,000. A page ends sooner where more would
+    /// make it larger than 4 MiB.
     limit: Option<u32>,
 }
 

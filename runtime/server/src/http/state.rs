@@ -43,7 +43,8 @@ pub(super) struct Keys {
     _prefix: Option<String>,
     /// `next` of the page before.
     after: Option<String>,
-    /// At most so many keys; default 100, at most 1,000.
+    /// At most so many keys; default 100, at most 1,000. A page ends sooner where more
+    /// would make it larger than 4 MiB.
     limit: Option<u32>,
 }
 
@@ -69,11 +70,10 @@ pub(super) async fn list(
     let prefix = query_bytes(&uri, "prefix").unwrap_or_default();
     let query =
         StateQuery { cell: query.cell.filter(|cell| !cell.is_empty()), prefix, after, limit };
-    let keys = app.engine.state(&name(&pipeline)?, &operator, query).await?;
-    let next = (keys.len() == limit)
-        .then(|| keys.last().map(|k| BASE64_URL_SAFE_NO_PAD.encode(&k.key)))
-        .flatten();
-    Ok(Json(StateList { keys: keys.into_iter().map(StateOfKey::from).collect(), next }))
+    let page = app.engine.state(&name(&pipeline)?, &operator, query).await?;
+    let last = page.keys.last().filter(|_| page.more);
+    let next = last.map(|last| BASE64_URL_SAFE_NO_PAD.encode(&last.key));
+    Ok(Json(StateList { keys: page.keys.into_iter().map(StateOfKey::from).collect(), next }))
 }
 
 /// The state of one key; without cells if it has none.

@@ -16,7 +16,8 @@ pub struct StateOfKey {
     /// as an array.
     #[schema(value_type = Object)]
     pub cells: IndexMap<String, Cell>,
-    /// Cells of which only the first 1,000 entries are here.
+    /// Cells of which not all is here: a key shows the first 1,000 entries of each, and
+    /// 4 MiB in all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<String>,
 }

@@ -6,6 +6,7 @@
 //! commits to one key so become one write to the view.
 
 mod overlay;
+mod page;
 mod sled_view;
 #[cfg(test)]
 mod tests;
@@ -22,12 +23,16 @@ use std::{
 use bytes::Bytes;
 use weir_core::ids::Epoch;
 
-use self::overlay::{Frozen, Overlay};
+pub use self::page::{Page, Scanned};
+use self::{
+    overlay::{Frozen, Overlay},
+    page::Filling,
+};
 pub(crate) use self::{
     sled_view::SledView,
     view::{MemoryView, View},
 };
-use crate::{Change, DomainName, Rows as RowList, StoreError};
+use crate::{Change, DomainName, StoreError};
 
 /// The rows of all domains.
 pub(crate) struct RowStore {
@@ -112,50 +117,44 @@ impl RowStore {
         self.view.get(domain, key)
     }
 
-    /// Rows with `from <= key < to`, ascending, at most `limit`.
+    /// The first page of rows with `from <= key < to`, ascending.
     pub(crate) fn scan(
         &self,
         domain: &DomainName,
         from: &[u8],
         to: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<RowList, StoreError> {
-        let mut found = RowList::new();
-        if limit == 0 || to.is_some_and(|to| to <= from) {
-            return Ok(found);
+        page: Page,
+    ) -> Result<Scanned, StoreError> {
+        let mut filling = Filling::new(page);
+        if to.is_some_and(|to| to <= from) {
+            return Ok(filling.done());
         }
         let Some(known) = self.domain(domain) else {
-            self.view.scan(domain, from, to, &mut |key, value| {
-                found.push((key.into(), value));
-                found.len() < limit
-            })?;
-            return Ok(found);
+            self.view.scan(domain, from, to, &mut |key, value| filling.take(key, value))?;
+            return Ok(filling.done());
         };
         // Held to the end, so that what is frozen can not be dropped half way.
         let held = known.sorted();
         let mut overlay = held.range(from, to).peekable();
+        let mut room = true;
         self.view.scan(domain, from, to, &mut |key, value| {
             while let Some((newer, change)) = overlay.next_if(|(newer, _)| newer.as_slice() < key) {
-                found.extend(change.clone().map(|value| (newer.clone(), value)));
-                if found.len() >= limit {
+                room = change.as_ref().is_none_or(|value| filling.take(newer, value.clone()));
+                if !room {
                     return false;
                 }
             }
-            match overlay.next_if(|(newer, _)| newer.as_slice() == key) {
-                Some((newer, change)) => {
-                    found.extend(change.clone().map(|value| (newer.clone(), value)))
-                }
-                None => found.push((key.into(), value)),
-            }
-            found.len() < limit
+            room = match overlay.next_if(|(newer, _)| newer.as_slice() == key) {
+                Some((_, None)) => true,
+                Some((newer, Some(value))) => filling.take(newer, value.clone()),
+                None => filling.take(key, value),
+            };
+            room
         })?;
-        for (key, change) in overlay {
-            if found.len() >= limit {
-                break;
-            }
-            found.extend(change.clone().map(|value| (key.clone(), value)));
+        while room && let Some((key, change)) = overlay.next() {
+            room = change.as_ref().is_none_or(|value| filling.take(key, value.clone()));
         }
-        Ok(found)
+        Ok(filling.done())
     }
 
     /// Moves all that is in the overlay now into the view and answers the journal

@@ -24,11 +24,15 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+fn page() -> impl Strategy<Value = Page> {
+    (0..20usize, 0..60usize).prop_map(|(rows, bytes)| Page { rows, bytes })
+}
+
 fn domain(number: u8) -> DomainName {
     ["a", "a/b"][number as usize].parse().unwrap()
 }
 
-fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, limit: usize) {
+fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, page: Page) {
     let mut model: BTreeMap<(u8, Vec<u8>), u8> = BTreeMap::new();
     let mut position = 0;
     let mut rows = RowStore::new(view.clone(), 0);
@@ -66,17 +70,25 @@ fn check(view: &Arc<dyn View>, ops: &[Op], from: &[u8], to: Option<&[u8]>, limit
         assert_eq!(rows.epoch(&domain(*number)), Epoch(position));
     }
     for number in 0..2 {
-        let expected: Vec<(Vec<u8>, u8)> = model
+        let mut expected: Vec<(Vec<u8>, u8)> = model
             .iter()
             .filter(|((of, key), _)| {
                 *of == number && key.as_slice() >= from && to.is_none_or(|to| key.as_slice() < to)
             })
             .map(|((_, key), value)| (key.clone(), *value))
-            .take(limit)
             .collect();
-        let found = rows.scan(&domain(number), from, to, limit).unwrap();
+        let mut bytes = 0;
+        let rows_that_fit = expected.iter().take_while(|(key, _)| {
+            bytes += key.len() + 1;
+            bytes <= page.bytes
+        });
+        let fit = rows_that_fit.count().min(page.rows).max(1).min(expected.len());
+        let next = expected.get(fit).map(|(key, _)| key.clone());
+        expected.truncate(fit);
+        let found = rows.scan(&domain(number), from, to, page).unwrap();
+        assert_eq!(found.next, next);
         let found: Vec<(Vec<u8>, u8)> =
-            found.into_iter().map(|(key, value)| (key, value[0])).collect();
+            found.rows.into_iter().map(|(key, value)| (key, value[0])).collect();
         assert_eq!(found, expected);
         for (key, value) in expected {
             assert_eq!(
@@ -96,10 +108,10 @@ proptest! {
         ops in prop::collection::vec(op(), 0..60),
         from in prop::collection::vec(0..3u8, 0..3),
         to in prop::option::of(prop::collection::vec(0..3u8, 0..3)),
-        limit in 0..20usize,
+        page in page(),
     ) {
         let view: Arc<dyn View> = Arc::new(MemoryView::default());
-        check(&view, &ops, &from, to.as_deref(), limit);
+        check(&view, &ops, &from, to.as_deref(), page);
     }
 }
 
@@ -111,13 +123,13 @@ proptest! {
         ops in prop::collection::vec(op(), 0..60),
         from in prop::collection::vec(0..3u8, 0..3),
         to in prop::option::of(prop::collection::vec(0..3u8, 0..3)),
-        limit in 0..20usize,
+        page in page(),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let (view, why) = SledView::open(dir.path(), 1 << 20).unwrap();
         prop_assert_eq!(why, Some("it was missing".to_owned()));
         let view: Arc<dyn View> = Arc::new(view);
-        check(&view, &ops, &from, to.as_deref(), limit);
+        check(&view, &ops, &from, to.as_deref(), page);
     }
 }
 
@@ -169,11 +181,11 @@ fn what_could_not_be_settled_is_settled_later() {
     assert!(rows.settle().is_err());
     put(2, "b");
     assert!(rows.settle().is_err());
-    assert_eq!(rows.scan(&domain(0), b"", None, 9).unwrap().len(), 2);
+    assert_eq!(rows.scan(&domain(0), b"", None, Page::default()).unwrap().rows.len(), 2);
     view.1.store(false, Ordering::Relaxed);
     assert_eq!(rows.settle().unwrap(), 1);
     assert_eq!(rows.settle().unwrap(), 2);
-    assert_eq!(rows.scan(&domain(0), b"", None, 9).unwrap().len(), 2);
+    assert_eq!(rows.scan(&domain(0), b"", None, Page::default()).unwrap().rows.len(), 2);
     assert_eq!(view.0.get(&domain(0), b"b").unwrap(), Some("b".into()));
 }
 

@@ -462,8 +462,8 @@ impl World {
         let ranges = rows::unit_ranges(&config.id, rows::groups_of(config.shard, config.shards));
         let mut unit = Unit::new(config, epoch, self.store.clone());
         for range in ranges {
-            for page in self.scan(range).chunks(3) {
-                unit.restore(self.now, page).unwrap();
+            for (key, value) in self.scan(range) {
+                unit.restore(self.now, &key, &value).unwrap();
             }
         }
         unit

@@ -184,3 +184,38 @@ async fn a_send_that_has_ended_says_so_and_cannot_be_cancelled() {
     let cancelled = server.post(&format!("{path}/cancel"), "", "").await;
     assert_eq!(cancelled.json()["status"], "ended", "{}", cancelled.text());
 }
+
+/// Values of large keys and large dead letters, page by page.
+async fn pages(server: &Server, path: &str, list: &str) -> Vec<usize> {
+    let (mut sizes, mut query) = (Vec::new(), String::new());
+    loop {
+        let page = server.get(&format!("{path}?limit=1000{query}")).await;
+        assert!(page.body.len() < 5 << 20, "{} bytes", page.body.len());
+        let page = page.json();
+        sizes.push(page[list].as_array().unwrap().len());
+        let Some(next) = page.get("next") else { return sizes };
+        query = format!("&after={}", next.as_str().unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_large_state_or_large_dead_letters_is_a_few_megabytes() {
+    let server = server().await;
+    let value = format!("\"{}\"", "x".repeat(900_000));
+    for key in ["k1", "k2", "k3", "k4", "k5", "k6"] {
+        let kept = call(&server, &format!("call/calls/echo/echo?key={key}"), &value).await;
+        assert_eq!(kept.status, StatusCode::OK, "{}", kept.text());
+        let refused = call(&server, &format!("send/calls/echo/refuse?key={key}"), &value).await;
+        assert_eq!(refused.status, StatusCode::ACCEPTED, "{}", refused.text());
+    }
+    server
+        .until("/v1/pipelines/calls", |pipeline| {
+            let nodes = pipeline["graph"]["nodes"].as_array().unwrap();
+            nodes.iter().any(|node| node["dead_letters"] == 6)
+        })
+        .await;
+    let state = pages(&server, "/v1/pipelines/calls/operators/echo/state", "keys").await;
+    assert_eq!(state, [4, 2]);
+    let letters = pages(&server, "/v1/pipelines/calls/dead-letters", "dead_letters").await;
+    assert_eq!(letters, [4, 2]);
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::disk::Disk;
+use crate::{Page, disk::Disk};
 
 const DOMAINS: [&str; 3] = ["p", "q", "ingest"];
 const TOPICS: [(&str, u32); 2] = [("t", 2), ("u", 1)];
@@ -101,7 +101,7 @@ impl Model {
         for name in DOMAINS {
             let expected = self.epochs.get(name).copied().unwrap_or(0);
             assert_eq!(store.last_epoch(&domain(name)), Epoch(expected), "epoch of {name}");
-            let rows = store.scan(&domain(name), b"", None, 1000).unwrap();
+            let rows = store.scan(&domain(name), b"", None, Page::default()).unwrap().rows;
             let rows: BTreeMap<u8, u8> =
                 rows.iter().map(|(key, value)| (key[0], value[0])).collect();
             assert_eq!(rows, self.rows.get(name).cloned().unwrap_or_default(), "rows of {name}");
