@@ -71,9 +71,11 @@ async fn show_key(
     let mut state: StateOfKey = answer.read()?;
     state.cells.retain(|name, _| name == cell);
     state.cut.retain(|name| name == cell);
-    out.answer(serde_json::to_string(&state)?, || match state.cells.is_empty() {
-        true => format!("no cell {cell} under key {}", text(&state.key)),
-        false => in_full(&state),
+    out.answer(serde_json::to_string(&state)?, || {
+        match state.cells.is_empty() && state.cut.is_empty() {
+            true => format!("no cell {cell} under key {}", text(&state.key)),
+            false => in_full(&state),
+        }
     });
     Ok(())
 }
@@ -112,12 +114,13 @@ fn in_one_line(state: &StateOfKey) -> String {
         others.push(format!("{}: {more}{entries}", one_line(name)));
     }
     scalars.append(&mut others);
+    scalars.extend(unseen(state).map(|name| format!("{}: too large", one_line(name))));
     scalars.join("  ")
 }
 
 /// A key's cells, one after the other, with a line for each entry.
 fn in_full(state: &StateOfKey) -> String {
-    if state.cells.is_empty() {
+    if state.cells.is_empty() && state.cut.is_empty() {
         return format!("no state under key {}", text(&state.key));
     }
     let mut lines = Vec::new();
@@ -139,7 +142,13 @@ fn in_full(state: &StateOfKey) -> String {
             lines.push("  … and more, which are not shown".into());
         }
     }
+    lines.extend(unseen(state).map(|name| format!("{}: too large to be shown", one_line(name))));
     lines.join("\n")
+}
+
+/// Cells of which nothing was shown, since the key has so much.
+fn unseen(state: &StateOfKey) -> impl Iterator<Item = &str> {
+    state.cut.iter().filter(|name| !state.cells.contains_key(*name)).map(String::as_str)
 }
 
 #[cfg(test)]
@@ -176,6 +185,13 @@ mod tests {
               … and more, which are not shown
             n: 1e400"#]]
         .assert_eq(&in_full(&state));
+    }
+
+    #[test]
+    fn a_cell_that_there_was_no_room_for_is_named() {
+        let state = state(r#"{"n":1}"#, &["photo"]);
+        assert_eq!(in_one_line(&state), "n: 1  photo: too large");
+        assert_eq!(in_full(&state), "n: 1\nphoto: too large to be shown");
     }
 
     #[test]
