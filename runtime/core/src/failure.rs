@@ -65,6 +65,8 @@ pub enum TrapKind {
     Memory,
     /// It ran longer without a pause than its CPU limit.
     Cpu,
+    /// It gave away more at once than its limit.
+    Output,
     /// It gave back something that the contract does not allow.
     Garbage,
     /// It used an import in a way that the contract does not allow.
@@ -77,6 +79,7 @@ impl std::fmt::Display for TrapKind {
             Self::Trap => "trap",
             Self::Memory => "memory-limit",
             Self::Cpu => "cpu-limit",
+            Self::Output => "output-limit",
             Self::Garbage => "garbage",
             Self::Misuse => "misuse",
         })

@@ -236,8 +236,5 @@ fn check_size(size: u64, limits: &Limits) -> Result<(), Fault> {
     if size <= limits.output_bytes {
         return Ok(());
     }
-    Err(Fault::garbage(format!(
-        "it gives away {size} bytes at once and may give {}",
-        limits.output_bytes
-    )))
+    Err(Fault::output(size, limits.output_bytes))
 }

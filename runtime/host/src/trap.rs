@@ -34,6 +34,15 @@ impl Fault {
         Self { kind: TrapKind::Garbage, message: message.into() }
     }
 
+    /// The guest gave away too much at once.
+    pub(crate) fn output(bytes: u64, limit: u64) -> Self {
+        let message = format!(
+            "what it gives away at once (replies, events, sends) is {bytes} bytes, and may be {limit}: \
+             give away less, or raise `output` in the `limits` of the operator"
+        );
+        Self { kind: TrapKind::Output, message }
+    }
+
     /// As a trap of its own, where no guest code was on the stack.
     pub(crate) fn into_trap(self, culprit: Option<InvocationId>) -> Trap {
         Trap { kind: self.kind, message: self.message, panic: None, backtrace: Vec::new(), culprit }

@@ -224,9 +224,9 @@ fn a_read_only_handler_that_writes_is_stopped() {
 }
 
 #[test]
-fn too_large_a_reply_is_garbage() {
+fn too_large_a_reply_is_stopped_at_its_limit() {
     let mut s = stage_of(&description(), Limits { output_bytes: 9, ..Limits::default() });
     s.guest.begin(invocation(1, ECHO));
     let trap = s.guest.run().unwrap_err();
-    assert_eq!((trap.kind, trap.culprit), (TrapKind::Garbage, Some(id(1))));
+    assert_eq!((trap.kind, trap.culprit), (TrapKind::Output, Some(id(1))));
 }

@@ -162,11 +162,11 @@ fn garbage_is_named() {
 }
 
 #[test]
-fn too_large_an_output_is_garbage() {
+fn too_large_an_output_is_stopped_at_its_limit() {
     let trap =
         trap("(call $pass (local.get $batch))", Limits { output_bytes: 5, ..Limits::default() });
-    assert_eq!(trap.kind, TrapKind::Garbage);
-    assert!(trap.message.contains("may give 5"), "{}", trap.message);
+    assert_eq!(trap.kind, TrapKind::Output);
+    assert!(trap.message.contains("and may be 5: give away less"), "{}", trap.message);
 }
 
 #[test]
