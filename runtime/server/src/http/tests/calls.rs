@@ -105,6 +105,22 @@ async fn why_a_call_gets_no_reply_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_refused_before_it_begins_is_no_error_of_the_operator() {
+    let server = server().await;
+    for refused in ["echo/none?key=a", "echo/echo", "echo/echo?key=a&deadline=x"] {
+        let answer = call(&server, &format!("call/calls/{refused}"), "1").await;
+        assert!(answer.status.is_client_error(), "{refused}: {}", answer.text());
+    }
+    call(&server, "call/calls/echo/refuse?key=a", "1").await;
+    let errors = |pipeline: &Value| {
+        let nodes = pipeline["graph"]["nodes"].as_array().unwrap();
+        nodes.iter().map(|node| node["errors"].as_u64().unwrap()).sum::<u64>()
+    };
+    let pipeline = server.until("/v1/pipelines/calls", |pipeline| errors(pipeline) > 0).await;
+    assert_eq!(errors(&pipeline), 1, "{pipeline}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_send_is_held_when_it_is_answered_and_then_done() {
     let server = server().await;
     let answer = call(&server, "send/calls/echo/echo?key=a", "7").await;
