@@ -33,7 +33,9 @@ export interface GraphNode {
   id: string;
   kind: NodeKind;
   module?: string | null;
+  /** What its streams go to: a handler, or the input of a transform. */
   handler?: string | null;
+  input?: string | null;
   parallelism?: number;
   records_in: number;
   records_out: number;

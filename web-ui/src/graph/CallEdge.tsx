@@ -16,7 +16,7 @@ export function CallEdge({ id, data }: EdgeProps<Edge<EdgeData>>) {
       <circle cx={end.x} cy={end.y} r={3.5} fill="var(--call)" />
       <EdgeLabelRenderer>
         <EdgeLabel {...label}>
-          <span className="text-call">{name === "" ? "calls" : name}</span>
+          <span className="text-call">{name === "" ? "calls, sends" : name}</span>
           {figures !== undefined && <span className="text-ink-2">{rateText(figures.rate)}/s</span>}
         </EdgeLabel>
       </EdgeLabelRenderer>

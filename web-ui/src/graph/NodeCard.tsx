@@ -46,7 +46,8 @@ type NodeFigures = { node: GraphNode; rate: NodeRate | undefined } | undefined;
 function Content({ node, figures }: { node: GraphNode; figures: NodeFigures }) {
   const instances = instancesOf(node);
   const errors = figures?.node.errors ?? 0;
-  const placed = `${node.module ?? "built in"}${node.handler == null ? "" : ` · ${node.handler}`}`;
+  const entry = node.handler ?? node.input;
+  const placed = `${node.module ?? "built in"}${entry == null ? "" : ` · ${entry}`}`;
   return (
     <>
       <span className="flex min-w-0 items-center gap-1.5">

@@ -151,7 +151,7 @@ function mean(numbers: number[]): number {
 /** Equal for graphs of equal structure, so that new figures do not cause a new layout. */
 export function signature({ nodes, edges }: Graph): string {
   return JSON.stringify([
-    nodes.map((node) => [node.id, node.kind, node.module, node.handler, node.parallelism]),
+    nodes.map((node) => [node.id, node.kind, node.module, node.handler, node.input, node.parallelism]),
     edges.map((edge) => [edge.id, edge.from, edge.to, edge.port, edge.kind]),
   ]);
 }

@@ -42,6 +42,7 @@ export function OperatorFigures({ pipeline, node }: { pipeline: string; node: Gr
             <ModuleLink module={node.module} />
           </Fact>
           {node.handler != null && <Fact name="Handler">{node.handler}</Fact>}
+          {node.input != null && <Fact name="Input">{node.input}</Fact>}
           <Fact name="Parallelism">{node.parallelism ?? 1}</Fact>
         </Facts>
       )}
@@ -97,7 +98,7 @@ function Neighbours({
               {edge[end]}
             </Link>
             {edge.port != null && edge.port !== "" && <span className="text-xs text-ink-3">{edge.port}</span>}
-            {edge.kind === "call" && <span className="text-xs text-call">call</span>}
+            {edge.kind === "call" && <span className="text-xs text-call">calls and sends</span>}
             <span className="ml-auto">{rate(rates?.[edge.id])}/s</span>
             {edge.kind === "stream" && (
               <span className="w-20 text-right text-xs" style={{ color: fillColour(edge.queue_fill) }}>

@@ -63,7 +63,7 @@ function Details({ letter, onDiscard }: DeadLetterRowProps) {
             <Prose text={letter.panic} />
           </Fact>
         )}
-        {letter.handler != null && <Fact name="Handler">{letter.handler}</Fact>}
+        {letter.handler != null && <Fact name="Handler or input">{letter.handler}</Fact>}
         {letter.module != null && (
           <Fact name="Module">
             <code className="font-mono text-xs break-all">{letter.module}</code>

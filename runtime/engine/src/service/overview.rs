@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use weir_core::{
     ids::{EventTime, PipelineName},
-    plan::{ModulePin, NodeKind, Plan, Runs, Sink},
+    plan::{ModulePin, NodeKind, Operator, Plan, Runs, Sink},
 };
 
 use super::{
@@ -70,8 +70,10 @@ pub struct NodeView {
     pub kind: &'static str,
     /// `name@version`, of an operator.
     pub module: Option<String>,
-    /// The handlers or inputs that streams go to, of an operator.
+    /// The handlers that streams go to, of an operator that runs handlers.
     pub handler: Option<String>,
+    /// The inputs that streams go to, of an operator that runs a transform.
+    pub input: Option<String>,
     /// The topic, of a source or a sink.
     pub topic: Option<String>,
     /// Shards.
@@ -325,13 +327,21 @@ pub(super) fn graph(
                     records_in: taken + live.records_in,
                     ..view
                 },
-                NodeKind::Operator(operator) => NodeView {
-                    kind: "operator",
-                    module: Some(operator.module.to_string()),
-                    handler: entries(plan, node.index),
-                    records_in: taken + live.records_in,
-                    ..view
-                },
+                NodeKind::Operator(operator) => {
+                    let entries = entries(plan, node.index, operator);
+                    let (handler, input) = match operator.runs {
+                        Runs::Handlers => (entries, None),
+                        Runs::Transform => (None, entries),
+                    };
+                    NodeView {
+                        kind: "operator",
+                        module: Some(operator.module.to_string()),
+                        handler,
+                        input,
+                        records_in: taken + live.records_in,
+                        ..view
+                    }
+                }
                 NodeKind::Sink(sink) => NodeView {
                     kind: "sink",
                     topic: match sink {
@@ -378,8 +388,7 @@ pub(super) fn graph(
 }
 
 /// The handlers or inputs of an operator that streams go to.
-fn entries(plan: &Plan, node: u16) -> Option<String> {
-    let (_, operator) = plan.operators().find(|(n, _)| n.index == node)?;
+fn entries(plan: &Plan, node: u16, operator: &Operator) -> Option<String> {
     let mut names: Vec<&str> = plan
         .inputs_of(node)
         .filter_map(|edge| {

@@ -84,7 +84,7 @@ pub(super) async fn dead_letters(
         return Ok(());
     }
     let letters = client.pages(&path, "dead_letters").await?;
-    let headings = ["ID", "OPERATOR", "HANDLER", "KEY", "ATTEMPTS", "CODE", "ERROR"];
+    let headings = ["ID", "OPERATOR", "HANDLER OR INPUT", "KEY", "ATTEMPTS", "CODE", "ERROR"];
     out.list(&letters, headings, |letter: &Letter| {
         [
             letter.id.clone(),

@@ -56,7 +56,11 @@ fn text(pipeline: &Value, audit: &Value) -> String {
         [
             format!("{}{port}", show(&edge["from"])),
             show(&edge["to"]),
-            show(&edge["kind"]),
+            match edge["kind"].as_str() {
+                // The figures do not tell one from the other.
+                Some("call") => "call or send".into(),
+                _ => show(&edge["kind"]),
+            },
             show(&edge["records"]),
             format!("{fill:.0} %"),
         ]

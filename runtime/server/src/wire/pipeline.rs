@@ -99,9 +99,12 @@ pub struct Node {
     /// Name and version, of an operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// The handler or input that its streams go to, of an operator.
+    /// The handler that its streams go to, of an operator that runs handlers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handler: Option<String>,
+    /// The input that its streams go to, of an operator that runs a transform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
     /// Of a source or sink.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
@@ -148,7 +151,7 @@ pub struct Edge {
     /// The producer's output, of a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// `stream` or `call`.
+    /// `stream`; or `call`, for calls and sends together.
     pub kind: &'static str,
     /// Events sent, or calls and sends seen.
     pub records: u64,
@@ -249,6 +252,7 @@ impl From<&NodeView> for Node {
             kind: node.kind,
             module: node.module.clone(),
             handler: node.handler.clone(),
+            input: node.input.clone(),
             topic: node.topic.clone(),
             parallelism: node.parallelism,
             records_in: node.records_in,

@@ -62,6 +62,9 @@ async fn a_call_of_one_handler_to_another_shows_as_an_edge() {
     let pipeline = server.get("/v1/pipelines/calls").await.json();
     let edges = pipeline["graph"]["edges"].as_array().unwrap();
     let edge = edges.iter().find(|edge| edge["kind"] == "call").unwrap();
+    let nodes = pipeline["graph"]["nodes"].as_array().unwrap();
+    let echo = nodes.iter().find(|node| node["id"] == "echo").unwrap();
+    assert_eq!((&echo["handler"], echo.get("input")), (&json!("echo"), None));
     assert_eq!(
         (&edge["from"], &edge["to"], &edge["records"]),
         (&json!("echo"), &json!("other"), &json!(1))

@@ -48,6 +48,7 @@ async fn records_go_through_a_deployed_pipeline() {
         (&count["kind"], &count["module"], &count["parallelism"]),
         (&json!("operator"), &json!("count@1.0.0"), &json!(2))
     );
+    assert_eq!((&count["input"], count.get("handler")), (&json!("events"), None));
     assert_eq!((&count["records_in"], &count["records_out"]), (&json!(100), &json!(100)));
     assert_eq!(node(&pipeline["graph"], "in")["records_out"], 100);
     assert_eq!(node(&pipeline["graph"], "out")["records_in"], 100);
