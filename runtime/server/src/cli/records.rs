@@ -111,8 +111,13 @@ fn told(sent: u64, out: &Output) -> Result<()> {
     Ok(())
 }
 
+/// What is known of the records when a request with some of them has failed.
 fn so_far(sent: u64) -> String {
-    format!("the first {sent} records are durable, the rest was not sent")
+    match sent {
+        0 => "no record is known to be durable".into(),
+        1 => "the first record is durable, of the rest it is not known".into(),
+        _ => format!("the first {sent} records are durable, of the rest it is not known"),
+    }
 }
 
 async fn append(client: &Client, path: &str, lines: String) -> Result<()> {
@@ -182,7 +187,14 @@ fn line_of(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::line_of;
+    use super::{line_of, so_far};
+
+    #[test]
+    fn how_many_records_are_durable_is_said_and_none_is_said_plainly() {
+        assert_eq!(so_far(0), "no record is known to be durable");
+        assert_eq!(so_far(1), "the first record is durable, of the rest it is not known");
+        assert_eq!(so_far(9), "the first 9 records are durable, of the rest it is not known");
+    }
 
     #[test]
     fn a_record_is_a_line_with_date_and_time() {
