@@ -51,6 +51,13 @@ test("the pipeline file is checked, its graph previewed, and applied", async () 
   await page.getByText("running", { exact: true }).waitFor();
 });
 
+test("the zoom buttons lie beside the graph, not on its nodes", async () => {
+  const [buttons, graph] = await Promise.all(
+    [".react-flow__controls", ".react-flow"].map((part) => page.locator(part).boundingBox()),
+  );
+  assert.ok(buttons.y + buttons.height <= graph.y, JSON.stringify({ buttons, graph }));
+});
+
 test("the figures of the graph rise with the records that are sent, without a reload", async () => {
   await page.evaluate(() => (window.notReloaded = true));
   await page.locator(`.react-flow__node a[href$="/operators/${pipeline.operator}"]`).waitFor();

@@ -60,26 +60,41 @@ function Flow({ graph, linkTo, selected, detail }: GraphViewProps) {
   }));
   useView(drawn, selected);
   return (
-    <ReactFlow
-      nodes={nodes}
-      edges={drawn.edges}
-      nodeTypes={nodeTypes}
-      edgeTypes={edgeTypes}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      nodesFocusable={false}
-      edgesFocusable={false}
-      elementsSelectable={false}
-      zoomOnScroll={false}
-      zoomOnDoubleClick={false}
-      preventScrolling={false}
-      minZoom={0.1}
-      maxZoom={1.5}
-    >
-      <Controls showInteractive={false} orientation="horizontal" position="top-right" fitViewOptions={whole} />
-    </ReactFlow>
+    <div className="flex h-full flex-col">
+      {/* Above the graph, not on it: however it is moved, no node lies under a button. */}
+      <div className="relative shrink-0 border-b border-line" style={{ height: BAR }}>
+        <Controls
+          showInteractive={false}
+          orientation="horizontal"
+          position="top-right"
+          fitViewOptions={whole}
+          style={{ margin: "0.25rem" }}
+        />
+      </div>
+      <div className="min-h-0 flex-1">
+        <ReactFlow
+          nodes={nodes}
+          edges={drawn.edges}
+          nodeTypes={nodeTypes}
+          edgeTypes={edgeTypes}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          nodesFocusable={false}
+          edgesFocusable={false}
+          elementsSelectable={false}
+          zoomOnScroll={false}
+          zoomOnDoubleClick={false}
+          preventScrolling={false}
+          minZoom={0.1}
+          maxZoom={1.5}
+        />
+      </div>
+    </div>
   );
 }
+
+/** Height of the bar with the buttons, in pixels. */
+const BAR = 36;
 
 /** What the button shows: all of the graph, however small. */
 const whole = { padding: `${MARGIN}px`, maxZoom: 1.1 } as const;
@@ -130,5 +145,5 @@ function draw(graph: Graph, detail: Detail): Drawn {
 
 /** The height in which all of the graph can be read without moving it. */
 export function heightOf(graph: Graph, detail: Detail): number {
-  return boundsOf(place(graph, detail).values()).height + 2 * MARGIN;
+  return BAR + boundsOf(place(graph, detail).values()).height + 2 * MARGIN;
 }
