@@ -5,12 +5,14 @@ import { useMemo, useRef, useState } from "react";
 import { FileTrigger } from "react-aria-components";
 import { useNavigate } from "react-router";
 import { putPipeline } from "../api/pipelines";
+import type { Graph } from "../api/types";
 import { GraphView, heightOf } from "../graph/GraphView";
 import { Button } from "../ui/Button";
 import { ErrorNote } from "../ui/Notes";
 import { Page, Panel } from "../ui/Page";
 import { Diagnostics } from "./Diagnostics";
 import { Editor, type EditorHandle } from "./Editor";
+import { withCalls } from "./preview";
 import { useCheck, type Check } from "./useCheck";
 
 interface DeployFormProps {
@@ -18,9 +20,11 @@ interface DeployFormProps {
   initial: string;
   /** The pipeline whose file is being edited; none for a new one. */
   editing?: string;
+  /** What runs of it. */
+  running?: Graph;
 }
 
-export function DeployForm({ title, initial, editing }: DeployFormProps) {
+export function DeployForm({ title, initial, editing, running }: DeployFormProps) {
   const [text, setText] = useState(initial);
   const editor = useRef<EditorHandle>(null);
   const check = useCheck(text);
@@ -79,7 +83,7 @@ export function DeployForm({ title, initial, editing }: DeployFormProps) {
           <Consequence check={check} editing={editing} unchanged={unchanged} />
         </div>
       </div>
-      <Preview check={check} />
+      <Preview check={check} running={running} />
     </Page>
   );
 }
@@ -102,10 +106,11 @@ const PREVIEW_MIN = "16rem";
 const PREVIEW_MAX = "36rem";
 
 /** The last graph that could be planned stays in sight while the file has mistakes. */
-function Preview({ check }: { check: Check }) {
+function Preview({ check, running }: { check: Check; running: Graph | undefined }) {
   const [last, setLast] = useState(check.state === "right" ? check.applied.plan.graph : undefined);
   if (check.state === "right" && check.applied.plan.graph !== last) setLast(check.applied.plan.graph);
-  const height = useMemo(() => (last === undefined ? 0 : heightOf(last, "structure")), [last]);
+  const graph = useMemo(() => last && withCalls(last, running), [last, running]);
+  const height = useMemo(() => (graph === undefined ? 0 : heightOf(graph, "structure")), [graph]);
   return (
     <Panel
       flush
@@ -118,10 +123,10 @@ function Preview({ check }: { check: Check }) {
         style={{ height: `clamp(${PREVIEW_MIN}, ${height}px, ${PREVIEW_MAX})` }}
         className={check.state === "wrong" ? "opacity-50" : ""}
       >
-        {last === undefined ? (
+        {graph === undefined ? (
           <p className="p-4 text-ink-3">The graph appears here once the file is correct.</p>
         ) : (
-          <GraphView detail="structure" graph={last} />
+          <GraphView detail="structure" graph={graph} />
         )}
       </div>
     </Panel>

@@ -30,5 +30,6 @@ export function RedeployPage() {
       </div>
     );
   }
-  return <DeployForm key={name} title={`Edit ${name}`} initial={pipeline.data.file} editing={name} />;
+  const { file, graph } = pipeline.data;
+  return <DeployForm key={name} title={`Edit ${name}`} initial={file} editing={name} running={graph} />;
 }
