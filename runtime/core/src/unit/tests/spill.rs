@@ -1,7 +1,7 @@
 //! What waits beyond the bound of memory is in its row only (rule P3).
 
-use super::{Program, World, sends::stock, transforms, transient};
-use crate::message::Message;
+use super::{Program, Stop, World, sends::stock, transforms, transient};
+use crate::{ids::Epoch, message::Message};
 
 /// Each order ships and, as `flaky`, fails once after that.
 fn orders() -> Program {
@@ -35,6 +35,20 @@ fn what_waits_for_a_busy_key_is_spilled_and_runs_in_order() {
     assert_eq!(world.emitted, ["1", "4", "2", "3", "5"]);
     world.finished();
     assert_eq!(world.counter("orders", "a"), 4);
+}
+
+#[test]
+fn what_is_handed_over_is_spilled_only_when_its_commit_is_durable() {
+    let mut world = World::new(vec![orders(), stock()]);
+    world.hold(|message| matches!(message, Message::Outcome { .. }));
+    world.events("orders", &["a 1", "a 2"]).settle().barrier("orders");
+    world.with_unit("orders", |unit, now| unit.on_committed(now, Epoch(0)));
+    assert_eq!(spilled(&world, "orders"), 0, "the commit before it does not have the rows");
+    world.commit();
+    assert!(spilled(&world, "orders") > 0);
+    world.let_go().settle();
+    assert_eq!(world.emitted, ["1", "2"]);
+    world.finished();
 }
 
 #[test]
@@ -83,6 +97,41 @@ fn a_retry_that_was_spilled_has_its_journal() {
     assert_eq!(world.emitted, ["flaky", "2"]);
     world.finished();
     assert_eq!(world.counter("stock", "sku"), 2, "the call was not made again");
+}
+
+#[test]
+fn a_failed_attempt_that_no_commit_has_yet_is_not_spilled() {
+    let mut world = World::new(vec![orders(), stock()]);
+    world.hold(|message| matches!(message, Message::Outcome { .. }));
+    world.events("orders", &["a flaky"]).settle().commit();
+    world.let_go().settle();
+    assert_eq!(world.figures("orders").retrying, 1);
+    world.with_unit("orders", |unit, now| unit.on_committed(now, Epoch(1)));
+    assert_eq!(spilled(&world, "orders"), 0);
+    world.commit().crash().pass(1_000);
+    assert_eq!(world.begun.last().map(String::as_str), Some("orders.place a #2"));
+    world.finished();
+}
+
+#[test]
+fn an_answer_finds_the_journal_of_a_retry_that_waits_for_it() {
+    let hasty = Program::new("orders").on("place", |cx| {
+        let call = cx.start("stock", "ship", "sku", "");
+        if cx.attempt() == 1 {
+            return Err(transient("hasty"));
+        }
+        cx.wait(call)?.map_err(Stop::Fail)?;
+        Ok("")
+    });
+    let mut world = World::new(vec![hasty, stock()]);
+    world.hold(|message| matches!(message, Message::Outcome { .. }));
+    world.events("orders", &["a 1"]).settle().commit();
+    assert_eq!(world.figures("orders").retrying, 1);
+    assert_eq!(spilled(&world, "orders"), 0, "its call is open");
+    world.let_go().settle().commit();
+    assert!(spilled(&world, "orders") > 0, "its call is answered");
+    world.pass(1_000).finished();
+    assert_eq!(world.counter("stock", "sku"), 1);
 }
 
 #[test]
