@@ -388,7 +388,7 @@ impl Coordinator {
     fn set_health(&mut self, status: Status, notice: Option<String>) {
         let health = Health { status, notice };
         if health != self.health {
-            tracing::info!(pipeline = %self.domain, status = ?health.status, notice = ?health.notice, "status");
+            tracing::debug!(pipeline = %self.domain, status = ?health.status, notice = ?health.notice, "status");
             self.health = health;
             self.board.show(&self.health);
         }

@@ -56,10 +56,10 @@ impl Events {
         message: impl Into<String>,
     ) {
         let message = message.into();
-        if matches!(what, "failed" | "unbalanced") {
-            tracing::error!(%pipeline, what, "{message}");
-        } else {
-            tracing::info!(%pipeline, what, "{message}");
+        match what {
+            "failed" | "unbalanced" => tracing::error!(%pipeline, what, "{message}"),
+            "hindered" => tracing::warn!(%pipeline, what, "{message}"),
+            _ => tracing::info!(%pipeline, what, "{message}"),
         }
         let at = self.clock.now().wall;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
