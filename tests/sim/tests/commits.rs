@@ -179,7 +179,9 @@ fn stuck_key_stops_no_other_however_much_waits_behind_it() {
 /// P3: a send to an operator at which its quota waits fails as transient at its
 /// sender, which is tried again; barriers and commits go on, nothing is lost.
 ///
-/// Fails without: `is_over` in `resolve_send`.
+/// Sources stop, and requests are refused.
+///
+/// Fails without: `is_over` in `resolve_send` or in `request`; `stops` in `may_take`.
 #[test]
 fn send_to_an_operator_over_its_quota_is_tried_again() {
     let gate = Gate::closed();
@@ -205,6 +207,7 @@ fn send_to_an_operator_over_its_quota_is_tried_again() {
     assert!((1..300).contains(&committed), "{committed} senders ended");
     let taken = audit::counts(&world, &"caller".parse().expect("a name")).counts.taken;
     assert!(taken < 300, "the source did not stop");
+    assert!(!world.request("r1", CALL, ("bank", "add"), "x", "v"), "no request was refused");
     gate.open();
     world.crash();
     world.settle(Duration::from_secs(120));
